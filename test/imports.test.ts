@@ -10,7 +10,7 @@ const floors: readonly (readonly string[])[] = [
   ["start/"],
   ["http/", "mcp/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
-  ["trpc.ts", "market/", "webhooks/", "testClock/"],
+  ["trpc.ts", "market/", "webhooks/", "notifications/", "testClock/"],
   ["services.ts", "embedded.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
   [

@@ -178,6 +178,16 @@ export type ProcessorEventRead = Prisma.ProcessorEventReadModel
  */
 export type ReconciliationState = Prisma.ReconciliationStateModel
 /**
+ * Model PushKey
+ * 
+ */
+export type PushKey = Prisma.PushKeyModel
+/**
+ * Model PushSubscription
+ * 
+ */
+export type PushSubscription = Prisma.PushSubscriptionModel
+/**
  * Model IdempotencyKey
  * 
  */

@@ -18,6 +18,7 @@ import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import { measuredJob } from "../measures.ts";
+import { sendPush } from "../notifications/sendPush.ts";
 import type { Services } from "../services.ts";
 import { crontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
@@ -46,6 +47,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   pruneWebhookEndpoints: handler(jobPayloads.pruneWebhookEndpoints, pruneWebhookEndpoints),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
+  sendPush: handler(jobPayloads.sendPush, sendPush),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   prunePayments: handler(jobPayloads.prunePayments, prunePayments),
   pruneFailedJobs: handler(jobPayloads.pruneFailedJobs, pruneFailedJobs),

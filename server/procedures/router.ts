@@ -7,6 +7,7 @@ import { eventsRouter } from "./events/router.ts";
 import { keysRouter } from "./keys/router.ts";
 import { messagesRouter } from "./messages/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
+import { notificationsRouter } from "./notifications/router.ts";
 import { operationsRouter } from "./operations/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { questionsRouter } from "./questions/router.ts";
@@ -24,6 +25,7 @@ export const appRouter = router({
   bids: bidsRouter,
   questions: questionsRouter,
   messages: messagesRouter,
+  notifications: notificationsRouter,
   payouts: payoutsRouter,
   agreements: agreementsRouter,
   disputes: disputesRouter,

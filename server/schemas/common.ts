@@ -78,6 +78,7 @@ export const exampleIds = {
   question: "019aa1b2-0000-7000-8000-000000000013",
   round: "019aa1b2-0000-7000-8000-000000000016",
   agreement: "019aa1b2-0000-7000-8000-000000000017",
+  "push subscription": "019aa1b2-0000-7000-8000-000000000018",
 } as const;
 
 /** The id of a record of this kind. */

@@ -31,6 +31,12 @@ export const jobPayloads = {
     email: z.string(),
     requestedAt: z.iso.datetime(),
   }),
+  /** Shows a notification in one browser, unless `until` has passed. */
+  sendPush: z.strictObject({
+    subscriptionId: z.uuid(),
+    message: z.strictObject({ id: z.uuid(), title: z.string(), text: z.string(), url: z.string() }),
+    until: z.iso.datetime(),
+  }),
   /** Deletes tokens of mails that have expired, sessions that have ended, and API keys that ended 90 days ago. */
   pruneAccounts: z.object({}),
   /** Deletes events of the payment processor that were applied, and top-ups that were not paid, after 90 days. */

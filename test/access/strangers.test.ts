@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
+import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -34,6 +35,7 @@ interface World {
   sessionId: string;
   webhookId: string;
   webhookDeliveryId: string;
+  pushId: string;
   payoutId: string;
   questionId: string;
   messageKey: string;
@@ -77,6 +79,7 @@ beforeAll(async () => {
     sessionId: (await buyer.get("/auth/sessions")).body.sessions[0].id,
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
+    pushId: (await buyer.post("/notifications/push", browserSubscription())).body.subscription.id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
     questionId: asked.body.question.id,
     messageKey: (await putShared(bidder, `/bids/${bid.id}`)).storageKey,
@@ -187,6 +190,9 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "events.list": ["open", () => ({})],
   "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
+  "notifications.listPush": ["own view", () => ({})],
+  "notifications.subscribePush": ["own view", () => browserSubscription()],
+  "notifications.unsubscribePush": ["not_found", ({ pushId }) => ({ id: pushId })],
   "webhooks.list": ["own view", () => ({})],
   "webhooks.update": ["not_found", ({ webhookId }) => ({ id: webhookId, active: false })],
   "webhooks.remove": ["not_found", ({ webhookId }) => ({ id: webhookId })],

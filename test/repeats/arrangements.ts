@@ -1,5 +1,6 @@
 /** For every operation that takes an `Idempotency-Key`: a caller and an input with which it succeeds, each time anew. */
 import { sql } from "../../server/store/connection.ts";
+import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, askedQuestion, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee } from "../factories/payouts.ts";
@@ -217,6 +218,15 @@ export const arrangements: Record<string, Arrange> = {
     const { made } = await between(service, disputedTask);
     const input = { id: made.dispute.id, resolution: "split", bidderCents: 3_000 };
     return { caller: await createModerator(service), input };
+  },
+  "notifications.subscribePush": async (service) => ({
+    caller: await createPerson(service),
+    input: { ...browserSubscription(`https://${webhookHost}/push/${crypto.randomUUID()}`) },
+  }),
+  "notifications.unsubscribePush": async (service) => {
+    const caller = await createPerson(service);
+    const { subscription } = (await caller.post("/notifications/push", browserSubscription())).body;
+    return { caller, input: { id: subscription.id } };
   },
   "webhooks.create": async (service) => ({ caller: await createPerson(service), input: webhook }),
   "webhooks.update": async (service) => {

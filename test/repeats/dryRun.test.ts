@@ -64,6 +64,7 @@ test("what asks the outside world, gives out an address, or is about accounts an
   expect(names.sort()).toEqual(
     [
       ...["wallet.topup", "payouts.onboarding", "payouts.create", "webhooks.create", "webhooks.test"],
+      "notifications.subscribePush",
       ...["bids.sampleInit", "bids.sampleFinalize", "bids.deliveryInit", "bids.deliveryFinalize"],
       ...["tasks.fileInit", "tasks.fileFinalize", "messages.fileInit", "messages.fileFinalize"],
     ].sort(),

@@ -84,6 +84,7 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListPushNotificationsResponse,
   ListQuestions,
   ListQuestionsResponse,
   ListSessionsResponse,
@@ -145,6 +146,8 @@ import type {
   SignupResponse,
   StartTotp,
   StartTotpResponse,
+  SubscribePush,
+  SubscribePushResponse,
   SuspendUser,
   SuspendUserResponse,
   TaskListItem,
@@ -153,6 +156,7 @@ import type {
   TestWebhookResponse,
   TopUpWallet,
   TopUpWalletResponse,
+  UnsubscribePushNotification,
   UpdateAccount,
   UpdateAccountResponse,
   UpdateBid,
@@ -1080,6 +1084,53 @@ export class MessagesApi extends Namespace {
     options: RequestOptions = {},
   ): List<Conversation, ListConversationsResponse> {
     return this.requests.readList("/conversations", "conversations", input, options);
+  }
+}
+
+export class NotificationsApi extends Namespace {
+  /**
+   * List my browsers with push.
+   *
+   * Returns the key that a browser needs to subscribe to Web Push, and your browsers that have subscribed, oldest
+   * first. When `publicKey` is no longer the one that a browser subscribed with, it should subscribe again; until
+   * then, the old one goes on working.
+   *
+   * `GET /notifications/push`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
+   */
+  listPush(options: RequestOptions = {}): Call<ListPushNotificationsResponse> {
+    return this.requests.read("/notifications/push", {}, options);
+  }
+
+  /**
+   * Turn push on for this browser.
+   *
+   * Stores the push subscription of the browser in which you are signed in. It ends with the session, and when the
+   * push service no longer knows it. A session has one: another replaces it. At most 10 browsers are kept, the
+   * newest.
+   *
+   * `POST /notifications/push`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `invalid_url` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
+   * (409).
+   */
+  subscribePush(input: SubscribePush, options: ChangeOptions = {}): Call<SubscribePushResponse> {
+    return this.requests.change("POST", "/notifications/push", input, options);
+  }
+
+  /**
+   * Turn push off for a browser.
+   *
+   * Forgets the push subscription of one of your browsers: nothing more is sent to it.
+   *
+   * `DELETE /notifications/push/{id}`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
+   */
+  unsubscribePush(input: UnsubscribePushNotification, options: TryOptions = {}): Call<void> {
+    return this.requests.change("DELETE", "/notifications/push/{id}", input, options);
   }
 }
 

@@ -84,6 +84,7 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListPushNotificationsResponse,
   ListQuestions,
   ListQuestionsResponse,
   ListSessionsResponse,
@@ -141,6 +142,8 @@ import type {
   StartTotp,
   StartTotpResponse,
   StreamEvents,
+  SubscribePush,
+  SubscribePushResponse,
   SuspendUser,
   SuspendUserResponse,
   TestClockResponse,
@@ -148,6 +151,7 @@ import type {
   TestWebhookResponse,
   TopUpWallet,
   TopUpWalletResponse,
+  UnsubscribePushNotification,
   UpdateAccount,
   UpdateAccountResponse,
   UpdateBid,
@@ -316,6 +320,14 @@ export type RebidRouter = TRPCBuiltRouter<
       read: Mutation<MarkMessagesRead, void>;
       /** List my conversations. */
       conversations: Query<ListConversations, ListConversationsResponse>;
+    };
+    notifications: {
+      /** List my browsers with push. */
+      listPush: Query<NoInput, ListPushNotificationsResponse>;
+      /** Turn push on for this browser. */
+      subscribePush: Mutation<SubscribePush, SubscribePushResponse>;
+      /** Turn push off for a browser. */
+      unsubscribePush: Mutation<UnsubscribePushNotification, void>;
     };
     payouts: {
       /** Start or continue the payout onboarding. */

@@ -1805,6 +1805,13 @@ export interface ListPayoutsResponse {
   nextCursor: string | null;
 }
 
+export interface ListPushNotificationsResponse {
+  /** The browser's `applicationServerKey`: an uncompressed P-256 public key in base64url. */
+  publicKey: string;
+  /** Oldest first. */
+  subscriptions: ListedPushSubscription[];
+}
+
 export interface ListQuestions {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
@@ -2013,6 +2020,15 @@ export interface ListedLedgerEntry {
   createdAt: string;
   /** The title of `taskId` as it is now. */
   taskTitle: string | null;
+}
+
+/** A browser of yours that shows notifications. */
+export interface ListedPushSubscription {
+  id: string;
+  /** When the browser subscribed. ISO 8601. */
+  createdAt: string;
+  /** Whether it belongs to the session of this request. */
+  current: boolean;
 }
 
 /** An event of the log: `type` says which fields `data` has. */
@@ -2361,6 +2377,21 @@ export interface ProposeAgreement {
 export interface ProposeAgreementResponse {
   /** The proposal, pending. */
   agreement: Agreement;
+}
+
+/** What a message to the browser is encrypted with. */
+export interface PushKeys {
+  /** The browser's public key: 65 bytes in base64url. */
+  p256dh: string;
+  /** The browser's secret: 16 bytes in base64url. */
+  auth: string;
+}
+
+/** A browser of yours that shows notifications. */
+export interface PushSubscription {
+  id: string;
+  /** When the browser subscribed. ISO 8601. */
+  createdAt: string;
 }
 
 /** A question about a task, with the buyer's answer. */
@@ -2875,6 +2906,16 @@ export interface StreamEvents {
   lastEventId?: string | undefined;
 }
 
+export interface SubscribePush {
+  /** The public HTTPS address of the browser's push service. A URL. 1 to 2,048 characters. */
+  endpoint: string;
+  keys: PushKeys;
+}
+
+export interface SubscribePushResponse {
+  subscription: PushSubscription;
+}
+
 export interface SuspendUser {
   id: string;
   /** Why. Only moderators see it, and its user in their export. 1 to 2,000 characters. */
@@ -3339,6 +3380,10 @@ export interface UnfinishedPayouts {
   count: number;
   /** Age in seconds of the oldest one; 0 when there is none. */
   oldestSeconds: number;
+}
+
+export interface UnsubscribePushNotification {
+  id: string;
 }
 
 export interface UpdateAccount {

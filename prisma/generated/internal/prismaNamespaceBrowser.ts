@@ -83,6 +83,8 @@ export const ModelName = {
   ProcessorEvent: 'ProcessorEvent',
   ProcessorEventRead: 'ProcessorEventRead',
   ReconciliationState: 'ReconciliationState',
+  PushKey: 'PushKey',
+  PushSubscription: 'PushSubscription',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   EventLogQueueRow: 'EventLogQueueRow',
@@ -606,6 +608,30 @@ export const ReconciliationStateScalarFieldEnum = {
 } as const
 
 export type ReconciliationStateScalarFieldEnum = (typeof ReconciliationStateScalarFieldEnum)[keyof typeof ReconciliationStateScalarFieldEnum]
+
+
+export const PushKeyScalarFieldEnum = {
+  generation: 'generation',
+  publicKey: 'publicKey',
+  privateKey: 'privateKey',
+  createdAt: 'createdAt'
+} as const
+
+export type PushKeyScalarFieldEnum = (typeof PushKeyScalarFieldEnum)[keyof typeof PushKeyScalarFieldEnum]
+
+
+export const PushSubscriptionScalarFieldEnum = {
+  id: 'id',
+  sessionId: 'sessionId',
+  userId: 'userId',
+  endpoint: 'endpoint',
+  p256dh: 'p256dh',
+  auth: 'auth',
+  generation: 'generation',
+  createdAt: 'createdAt'
+} as const
+
+export type PushSubscriptionScalarFieldEnum = (typeof PushSubscriptionScalarFieldEnum)[keyof typeof PushSubscriptionScalarFieldEnum]
 
 
 export const IdempotencyKeyScalarFieldEnum = {

@@ -215,6 +215,7 @@ export type SessionWhereInput = {
   userAgent?: Prisma.StringNullableFilter<"Session"> | string | null
   address?: Prisma.StringNullableFilter<"Session"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  pushSubscription?: Prisma.XOR<Prisma.PushSubscriptionNullableScalarRelationFilter, Prisma.PushSubscriptionWhereInput> | null
 }
 
 export type SessionOrderByWithRelationInput = {
@@ -228,6 +229,7 @@ export type SessionOrderByWithRelationInput = {
   userAgent?: Prisma.SortOrderInput | Prisma.SortOrder
   address?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
+  pushSubscription?: Prisma.PushSubscriptionOrderByWithRelationInput
 }
 
 export type SessionWhereUniqueInput = Prisma.AtLeast<{
@@ -244,6 +246,7 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   userAgent?: Prisma.StringNullableFilter<"Session"> | string | null
   address?: Prisma.StringNullableFilter<"Session"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  pushSubscription?: Prisma.XOR<Prisma.PushSubscriptionNullableScalarRelationFilter, Prisma.PushSubscriptionWhereInput> | null
 }, "id">
 
 export type SessionOrderByWithAggregationInput = {
@@ -286,6 +289,7 @@ export type SessionCreateInput = {
   userAgent?: string | null
   address?: string | null
   user: Prisma.UserCreateNestedOneWithoutSessionsInput
+  pushSubscription?: Prisma.PushSubscriptionCreateNestedOneWithoutSessionInput
 }
 
 export type SessionUncheckedCreateInput = {
@@ -298,6 +302,7 @@ export type SessionUncheckedCreateInput = {
   secondFactor?: boolean
   userAgent?: string | null
   address?: string | null
+  pushSubscription?: Prisma.PushSubscriptionUncheckedCreateNestedOneWithoutSessionInput
 }
 
 export type SessionUpdateInput = {
@@ -310,6 +315,7 @@ export type SessionUpdateInput = {
   userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
+  pushSubscription?: Prisma.PushSubscriptionUpdateOneWithoutSessionNestedInput
 }
 
 export type SessionUncheckedUpdateInput = {
@@ -322,6 +328,7 @@ export type SessionUncheckedUpdateInput = {
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
   userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pushSubscription?: Prisma.PushSubscriptionUncheckedUpdateOneWithoutSessionNestedInput
 }
 
 export type SessionCreateManyInput = {
@@ -405,6 +412,11 @@ export type SessionMinOrderByAggregateInput = {
   address?: Prisma.SortOrder
 }
 
+export type SessionScalarRelationFilter = {
+  is?: Prisma.SessionWhereInput
+  isNot?: Prisma.SessionWhereInput
+}
+
 export type SessionCreateNestedManyWithoutUserInput = {
   create?: Prisma.XOR<Prisma.SessionCreateWithoutUserInput, Prisma.SessionUncheckedCreateWithoutUserInput> | Prisma.SessionCreateWithoutUserInput[] | Prisma.SessionUncheckedCreateWithoutUserInput[]
   connectOrCreate?: Prisma.SessionCreateOrConnectWithoutUserInput | Prisma.SessionCreateOrConnectWithoutUserInput[]
@@ -451,6 +463,20 @@ export type NullableStringFieldUpdateOperationsInput = {
   set?: string | null
 }
 
+export type SessionCreateNestedOneWithoutPushSubscriptionInput = {
+  create?: Prisma.XOR<Prisma.SessionCreateWithoutPushSubscriptionInput, Prisma.SessionUncheckedCreateWithoutPushSubscriptionInput>
+  connectOrCreate?: Prisma.SessionCreateOrConnectWithoutPushSubscriptionInput
+  connect?: Prisma.SessionWhereUniqueInput
+}
+
+export type SessionUpdateOneRequiredWithoutPushSubscriptionNestedInput = {
+  create?: Prisma.XOR<Prisma.SessionCreateWithoutPushSubscriptionInput, Prisma.SessionUncheckedCreateWithoutPushSubscriptionInput>
+  connectOrCreate?: Prisma.SessionCreateOrConnectWithoutPushSubscriptionInput
+  upsert?: Prisma.SessionUpsertWithoutPushSubscriptionInput
+  connect?: Prisma.SessionWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.SessionUpdateToOneWithWhereWithoutPushSubscriptionInput, Prisma.SessionUpdateWithoutPushSubscriptionInput>, Prisma.SessionUncheckedUpdateWithoutPushSubscriptionInput>
+}
+
 export type SessionCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
@@ -460,6 +486,7 @@ export type SessionCreateWithoutUserInput = {
   secondFactor?: boolean
   userAgent?: string | null
   address?: string | null
+  pushSubscription?: Prisma.PushSubscriptionCreateNestedOneWithoutSessionInput
 }
 
 export type SessionUncheckedCreateWithoutUserInput = {
@@ -471,6 +498,7 @@ export type SessionUncheckedCreateWithoutUserInput = {
   secondFactor?: boolean
   userAgent?: string | null
   address?: string | null
+  pushSubscription?: Prisma.PushSubscriptionUncheckedCreateNestedOneWithoutSessionInput
 }
 
 export type SessionCreateOrConnectWithoutUserInput = {
@@ -514,6 +542,70 @@ export type SessionScalarWhereInput = {
   address?: Prisma.StringNullableFilter<"Session"> | string | null
 }
 
+export type SessionCreateWithoutPushSubscriptionInput = {
+  id?: string
+  expiresAt: Date | string
+  createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
+  user: Prisma.UserCreateNestedOneWithoutSessionsInput
+}
+
+export type SessionUncheckedCreateWithoutPushSubscriptionInput = {
+  id?: string
+  userId: string
+  expiresAt: Date | string
+  createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
+}
+
+export type SessionCreateOrConnectWithoutPushSubscriptionInput = {
+  where: Prisma.SessionWhereUniqueInput
+  create: Prisma.XOR<Prisma.SessionCreateWithoutPushSubscriptionInput, Prisma.SessionUncheckedCreateWithoutPushSubscriptionInput>
+}
+
+export type SessionUpsertWithoutPushSubscriptionInput = {
+  update: Prisma.XOR<Prisma.SessionUpdateWithoutPushSubscriptionInput, Prisma.SessionUncheckedUpdateWithoutPushSubscriptionInput>
+  create: Prisma.XOR<Prisma.SessionCreateWithoutPushSubscriptionInput, Prisma.SessionUncheckedCreateWithoutPushSubscriptionInput>
+  where?: Prisma.SessionWhereInput
+}
+
+export type SessionUpdateToOneWithWhereWithoutPushSubscriptionInput = {
+  where?: Prisma.SessionWhereInput
+  data: Prisma.XOR<Prisma.SessionUpdateWithoutPushSubscriptionInput, Prisma.SessionUncheckedUpdateWithoutPushSubscriptionInput>
+}
+
+export type SessionUpdateWithoutPushSubscriptionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
+}
+
+export type SessionUncheckedUpdateWithoutPushSubscriptionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+}
+
 export type SessionCreateManyUserInput = {
   id?: string
   expiresAt: Date | string
@@ -534,6 +626,7 @@ export type SessionUpdateWithoutUserInput = {
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
   userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pushSubscription?: Prisma.PushSubscriptionUpdateOneWithoutSessionNestedInput
 }
 
 export type SessionUncheckedUpdateWithoutUserInput = {
@@ -545,6 +638,7 @@ export type SessionUncheckedUpdateWithoutUserInput = {
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
   userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  pushSubscription?: Prisma.PushSubscriptionUncheckedUpdateOneWithoutSessionNestedInput
 }
 
 export type SessionUncheckedUpdateManyWithoutUserInput = {
@@ -571,6 +665,7 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   userAgent?: boolean
   address?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  pushSubscription?: boolean | Prisma.Session$pushSubscriptionArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
 export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -614,6 +709,7 @@ export type SessionSelectScalar = {
 export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt" | "secondFactor" | "userAgent" | "address", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  pushSubscription?: boolean | Prisma.Session$pushSubscriptionArgs<ExtArgs>
 }
 export type SessionIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -626,6 +722,7 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   name: "Session"
   objects: {
     user: Prisma.$UserPayload<ExtArgs>
+    pushSubscription: Prisma.$PushSubscriptionPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1032,6 +1129,7 @@ readonly fields: SessionFieldRefs;
 export interface Prisma__SessionClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  pushSubscription<T extends Prisma.Session$pushSubscriptionArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Session$pushSubscriptionArgs<ExtArgs>>): Prisma.Prisma__PushSubscriptionClient<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1468,6 +1566,25 @@ export type SessionDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Limit how many Sessions to delete.
    */
   limit?: number
+}
+
+/**
+ * Session.pushSubscription
+ */
+export type Session$pushSubscriptionArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the PushSubscription
+   */
+  select?: Prisma.PushSubscriptionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the PushSubscription
+   */
+  omit?: Prisma.PushSubscriptionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.PushSubscriptionInclude<ExtArgs> | null
+  where?: Prisma.PushSubscriptionWhereInput
 }
 
 /**

@@ -246,6 +246,7 @@ export type UserWhereInput = {
   webhooks?: Prisma.WebhookEndpointListRelationFilter
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
+  pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }
@@ -285,6 +286,7 @@ export type UserOrderByWithRelationInput = {
   webhooks?: Prisma.WebhookEndpointOrderByRelationAggregateInput
   totpFactor?: Prisma.TotpFactorOrderByWithRelationInput
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
+  pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
   moderated?: Prisma.ModerationActionOrderByRelationAggregateInput
   moderations?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
@@ -327,6 +329,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   webhooks?: Prisma.WebhookEndpointListRelationFilter
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
+  pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }, "id" | "email" | "createdAt">
@@ -398,6 +401,7 @@ export type UserCreateInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -437,6 +441,7 @@ export type UserUncheckedCreateInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -476,6 +481,7 @@ export type UserUpdateInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -515,6 +521,7 @@ export type UserUncheckedUpdateInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -985,6 +992,20 @@ export type UserUpdateOneRequiredWithoutPayoutsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPayoutsInput, Prisma.UserUpdateWithoutPayoutsInput>, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
 }
 
+export type UserCreateNestedOneWithoutPushSubscriptionsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPushSubscriptionsInput, Prisma.UserUncheckedCreateWithoutPushSubscriptionsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPushSubscriptionsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutPushSubscriptionsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPushSubscriptionsInput, Prisma.UserUncheckedCreateWithoutPushSubscriptionsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPushSubscriptionsInput
+  upsert?: Prisma.UserUpsertWithoutPushSubscriptionsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPushSubscriptionsInput, Prisma.UserUpdateWithoutPushSubscriptionsInput>, Prisma.UserUncheckedUpdateWithoutPushSubscriptionsInput>
+}
+
 export type UserCreateNestedOneWithoutWebhooksInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
@@ -1033,6 +1054,7 @@ export type UserCreateWithoutSessionsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1071,6 +1093,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1125,6 +1148,7 @@ export type UserUpdateWithoutSessionsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1163,6 +1187,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1201,6 +1226,7 @@ export type UserCreateWithoutAccountTokensInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1239,6 +1265,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1293,6 +1320,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1331,6 +1359,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1369,6 +1398,7 @@ export type UserCreateWithoutApiKeysInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1407,6 +1437,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1461,6 +1492,7 @@ export type UserUpdateWithoutApiKeysInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1499,6 +1531,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1537,6 +1570,7 @@ export type UserCreateWithoutTotpFactorInput = {
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1575,6 +1609,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1629,6 +1664,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1667,6 +1703,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1705,6 +1742,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1743,6 +1781,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1797,6 +1836,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1835,6 +1875,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1873,6 +1914,7 @@ export type UserCreateWithoutQuestionsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1911,6 +1953,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1965,6 +2008,7 @@ export type UserUpdateWithoutQuestionsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2003,6 +2047,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2041,6 +2086,7 @@ export type UserCreateWithoutMessagesInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2079,6 +2125,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2133,6 +2180,7 @@ export type UserUpdateWithoutMessagesInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2171,6 +2219,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2209,6 +2258,7 @@ export type UserCreateWithoutConversationsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2247,6 +2297,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2290,6 +2341,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2328,6 +2380,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2382,6 +2435,7 @@ export type UserUpdateWithoutConversationsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2420,6 +2474,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2469,6 +2524,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2507,6 +2563,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2545,6 +2602,7 @@ export type UserCreateWithoutResolutionsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2583,6 +2641,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2637,6 +2696,7 @@ export type UserUpdateWithoutResolutionsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2675,6 +2735,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2713,6 +2774,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2751,6 +2813,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2794,6 +2857,7 @@ export type UserCreateWithoutRatingsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2832,6 +2896,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2886,6 +2951,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2924,6 +2990,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2973,6 +3040,7 @@ export type UserUpdateWithoutRatingsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3011,6 +3079,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3049,6 +3118,7 @@ export type UserCreateWithoutReputationInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3087,6 +3157,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3141,6 +3212,7 @@ export type UserUpdateWithoutReputationInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3179,6 +3251,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3217,6 +3290,7 @@ export type UserCreateWithoutWalletInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3255,6 +3329,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3309,6 +3384,7 @@ export type UserUpdateWithoutWalletInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3347,6 +3423,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3385,6 +3462,7 @@ export type UserCreateWithoutTasksInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3423,6 +3501,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3466,6 +3545,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3504,6 +3584,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3558,6 +3639,7 @@ export type UserUpdateWithoutTasksInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3596,6 +3678,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3645,6 +3728,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3683,6 +3767,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3721,6 +3806,7 @@ export type UserCreateWithoutBidsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3759,6 +3845,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3813,6 +3900,7 @@ export type UserUpdateWithoutBidsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3851,6 +3939,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3889,6 +3978,7 @@ export type UserCreateWithoutUploadsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3927,6 +4017,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3981,6 +4072,7 @@ export type UserUpdateWithoutUploadsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4019,6 +4111,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4057,6 +4150,7 @@ export type UserCreateWithoutArtifactsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4095,6 +4189,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4149,6 +4244,7 @@ export type UserUpdateWithoutArtifactsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4187,6 +4283,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4225,6 +4322,7 @@ export type UserCreateWithoutFileTotalInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4263,6 +4361,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4317,6 +4416,7 @@ export type UserUpdateWithoutFileTotalInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4355,6 +4455,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4394,6 +4495,7 @@ export type UserCreateWithoutModeratedInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
@@ -4432,6 +4534,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4475,6 +4578,7 @@ export type UserCreateWithoutModerationsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
 }
 
@@ -4513,6 +4617,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
 }
 
@@ -4567,6 +4672,7 @@ export type UserUpdateWithoutModeratedInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
@@ -4605,6 +4711,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4654,6 +4761,7 @@ export type UserUpdateWithoutModerationsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
 }
 
@@ -4692,6 +4800,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
 }
 
@@ -4729,6 +4838,7 @@ export type UserCreateWithoutTopupsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4767,6 +4877,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4821,6 +4932,7 @@ export type UserUpdateWithoutTopupsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4859,6 +4971,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4897,6 +5010,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4935,6 +5049,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4989,6 +5104,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5027,6 +5143,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5065,6 +5182,7 @@ export type UserCreateWithoutPayoutsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5103,6 +5221,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5157,6 +5276,7 @@ export type UserUpdateWithoutPayoutsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5187,6 +5307,179 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutPushSubscriptionsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPushSubscriptionsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPushSubscriptionsInput, Prisma.UserUncheckedCreateWithoutPushSubscriptionsInput>
+}
+
+export type UserUpsertWithoutPushSubscriptionsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPushSubscriptionsInput, Prisma.UserUncheckedUpdateWithoutPushSubscriptionsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPushSubscriptionsInput, Prisma.UserUncheckedCreateWithoutPushSubscriptionsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPushSubscriptionsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPushSubscriptionsInput, Prisma.UserUncheckedUpdateWithoutPushSubscriptionsInput>
+}
+
+export type UserUpdateWithoutPushSubscriptionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
   resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
@@ -5233,6 +5526,7 @@ export type UserCreateWithoutWebhooksInput = {
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5271,6 +5565,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5325,6 +5620,7 @@ export type UserUpdateWithoutWebhooksInput = {
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5363,6 +5659,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5392,6 +5689,7 @@ export type UserCountOutputType = {
   ratings: number
   webhooks: number
   recoveryCodes: number
+  pushSubscriptions: number
   moderated: number
   moderations: number
 }
@@ -5416,6 +5714,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   ratings?: boolean | UserCountOutputTypeCountRatingsArgs
   webhooks?: boolean | UserCountOutputTypeCountWebhooksArgs
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
+  pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
   moderated?: boolean | UserCountOutputTypeCountModeratedArgs
   moderations?: boolean | UserCountOutputTypeCountModerationsArgs
 }
@@ -5566,6 +5865,13 @@ export type UserCountOutputTypeCountRecoveryCodesArgs<ExtArgs extends runtime.Ty
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountPushSubscriptionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.PushSubscriptionWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountModeratedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ModerationActionWhereInput
 }
@@ -5613,6 +5919,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   webhooks?: boolean | Prisma.User$webhooksArgs<ExtArgs>
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
+  pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -5683,6 +5990,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   webhooks?: boolean | Prisma.User$webhooksArgs<ExtArgs>
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
+  pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -5717,6 +6025,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     webhooks: Prisma.$WebhookEndpointPayload<ExtArgs>[]
     totpFactor: Prisma.$TotpFactorPayload<ExtArgs> | null
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
+    pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
     moderated: Prisma.$ModerationActionPayload<ExtArgs>[]
     moderations: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
@@ -6149,6 +6458,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   webhooks<T extends Prisma.User$webhooksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$webhooksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   totpFactor<T extends Prisma.User$totpFactorArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpFactorArgs<ExtArgs>>): Prisma.Prisma__TotpFactorClient<runtime.Types.Result.GetResult<Prisma.$TotpFactorPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderated<T extends Prisma.User$moderatedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderatedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderations<T extends Prisma.User$moderationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -7131,6 +7441,30 @@ export type User$recoveryCodesArgs<ExtArgs extends runtime.Types.Extensions.Inte
   take?: number
   skip?: number
   distinct?: Prisma.RecoveryCodeScalarFieldEnum | Prisma.RecoveryCodeScalarFieldEnum[]
+}
+
+/**
+ * User.pushSubscriptions
+ */
+export type User$pushSubscriptionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the PushSubscription
+   */
+  select?: Prisma.PushSubscriptionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the PushSubscription
+   */
+  omit?: Prisma.PushSubscriptionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.PushSubscriptionInclude<ExtArgs> | null
+  where?: Prisma.PushSubscriptionWhereInput
+  orderBy?: Prisma.PushSubscriptionOrderByWithRelationInput | Prisma.PushSubscriptionOrderByWithRelationInput[]
+  cursor?: Prisma.PushSubscriptionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.PushSubscriptionScalarFieldEnum | Prisma.PushSubscriptionScalarFieldEnum[]
 }
 
 /**
