@@ -233,7 +233,7 @@ test("no file that is written by hand has more than 300 lines", async () => {
 
 test("procedures import only the marketplace, the store, and what both stand on", () => {
   const below =
-    /^server\/(procedures|audit|market|webhooks|testClock|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
+    /^server\/(procedures|audit|market|webhooks|notifications|testClock|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
   const libraries = new Set(["zod", "@trpc/server"]);
   const allowed = ({ from, to }: Import) =>
     !from.startsWith("server/procedures/") || below.test(to) || libraries.has(to) || to.startsWith("node:");

@@ -25,6 +25,7 @@ export class Rebid {
   readonly payouts: generated.PayoutsApi;
   readonly questions: generated.QuestionsApi;
   readonly agreements: generated.AgreementsApi;
+  readonly notifications: generated.NotificationsApi;
   readonly messages: generated.MessagesApi;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
@@ -48,6 +49,7 @@ export class Rebid {
     this.payouts = new generated.PayoutsApi(requests);
     this.questions = new generated.QuestionsApi(requests);
     this.agreements = new generated.AgreementsApi(requests);
+    this.notifications = new generated.NotificationsApi(requests);
     this.messages = new generated.MessagesApi(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);

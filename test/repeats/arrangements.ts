@@ -219,10 +219,12 @@ export const arrangements: Record<string, Arrange> = {
     const input = { id: made.dispute.id, resolution: "split", bidderCents: 3_000 };
     return { caller: await createModerator(service), input };
   },
-  "notifications.subscribePush": async (service) => ({
-    caller: await createPerson(service),
-    input: { ...browserSubscription(`https://${webhookHost}/push/${crypto.randomUUID()}`) },
-  }),
+  "notifications.subscribePush": async (service) => {
+    const caller = await createPerson(service);
+    // Makes the installation's key, without which no browser subscribes.
+    await caller.get("/notifications/push");
+    return { caller, input: browserSubscription(`https://${webhookHost}/push/${crypto.randomUUID()}`) };
+  },
   "notifications.unsubscribePush": async (service) => {
     const caller = await createPerson(service);
     const { subscription } = (await caller.post("/notifications/push", browserSubscription())).body;

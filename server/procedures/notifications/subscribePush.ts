@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { lockCaller } from "../../auth/callerLock.ts";
+import { assertOnCurve } from "../../notifications/browserKey.ts";
 import { newestPushKey } from "../../notifications/pushKeys.ts";
 import { PushSubscription, pushInput } from "../../schemas/push.ts";
 import { queryOne, sql } from "../../store/connection.ts";
@@ -24,6 +25,7 @@ export const subscribePush = sessionOnly
   .output(z.object({ subscription: PushSubscription }))
   .mutation(({ ctx, input }) =>
     ctx.claim(async ({ change }) => {
+      assertOnCurve(input.keys.p256dh);
       await checkWebhookUrl(ctx.egress, input.endpoint);
       return change(async (tx) => {
         await lockCaller(tx, ctx.principal);
