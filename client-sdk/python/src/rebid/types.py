@@ -1412,6 +1412,13 @@ class ListPayoutsResponse(Model):
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
 
 
+class ListPushNotificationsResponse(Model):
+    public_key: str
+    """The browser's `application_server_key`: an uncompressed P-256 public key in base64url."""
+    subscriptions: list[ListedPushSubscription]
+    """Oldest first."""
+
+
 class ListQuestionsResponse(Model):
     questions: list[Question]
     """Newest first."""
@@ -1509,6 +1516,16 @@ class ListedLedgerEntry(Model):
     """When the money moved. ISO 8601."""
     task_title: str | None
     """The title of `task_id` as it is now."""
+
+
+class ListedPushSubscription(Model):
+    """A browser of yours that shows notifications."""
+
+    id: str
+    created_at: datetime
+    """When the browser subscribed. ISO 8601."""
+    current: bool
+    """Whether it belongs to the session of this request."""
 
 
 class LogMessage(Model):
@@ -1778,6 +1795,23 @@ class PlaceBidResponse(Model):
 class ProposeAgreementResponse(Model):
     agreement: Agreement
     """The proposal, pending."""
+
+
+class PushKeys(Model):
+    """What a message to the browser is encrypted with."""
+
+    p256dh: str
+    """The browser's public key: 65 bytes in base64url."""
+    auth: str
+    """The browser's secret: 16 bytes in base64url."""
+
+
+class PushSubscription(Model):
+    """A browser of yours that shows notifications."""
+
+    id: str
+    created_at: datetime
+    """When the browser subscribed. ISO 8601."""
 
 
 class Question(Model):
@@ -2132,6 +2166,10 @@ class Statement(Model):
     """A message's files."""
     created_at: datetime
     """When it was said; of an answer, when the question was first answered. ISO 8601."""
+
+
+class SubscribePushResponse(Model):
+    subscription: PushSubscription
 
 
 class SuspendUserResponse(Model):

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         ListOwnBidsResponse,
         ListOwnTasksResponse,
         ListPayoutsResponse,
+        ListPushNotificationsResponse,
         ListQuestionsResponse,
         ListSessionsResponse,
         ListTaskBidsResponse,
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
         Payout,
         PlaceBidResponse,
         ProposeAgreementResponse,
+        PushKeys,
         Question,
         RateTaskResponse,
         ReadBidResponse,
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
         SendMessageResponse,
         SignupResponse,
         StartTotpResponse,
+        SubscribePushResponse,
         SuspendUserResponse,
         TaskListItem,
         TestClockResponse,
@@ -1915,6 +1918,83 @@ class MessagesApi(Namespace):
         return Pages(read, {**given(cursor=cursor, limit=limit)}, "conversations")
 
 
+class NotificationsApi(Namespace):
+    def list_push(
+        self,
+        **options: Unpack[RequestOptions],
+    ) -> ListPushNotificationsResponse:
+        """List my browsers with push.
+
+        Returns the key that a browser needs to subscribe to Web Push, and your browsers that have subscribed,
+        oldest first. When `public_key` is no longer the one that a browser subscribed with, it should subscribe
+        again; until then, the old one goes on working.
+
+        `GET /notifications/push`. With a browser session; API keys are refused.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403).
+        """
+        return self._transport.call(
+            "GET",
+            "/notifications/push",
+            {},
+            options,
+            "read",
+            records.ListPushNotificationsResponse,
+        )
+
+    def subscribe_push(
+        self,
+        *,
+        endpoint: str,
+        keys: PushKeys,
+        **options: Unpack[ChangeOptions],
+    ) -> SubscribePushResponse:
+        """Turn push on for this browser.
+
+        Stores the push subscription of the browser in which you are signed in. It ends with the session, and when
+        the push service no longer knows it. A session has one: another replaces it. At most 10 browsers are kept,
+        the newest.
+
+        `POST /notifications/push`. With a browser session; API keys are refused.
+
+        - `endpoint`: The public HTTPS address of the browser's push service. A URL. 1 to 2,048 characters.
+
+        Raises `RebidError`: `invalid_url` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
+        (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/notifications/push",
+            {"endpoint": endpoint, "keys": keys},
+            options,
+            "keyed",
+            records.SubscribePushResponse,
+        )
+
+    def unsubscribe_push(
+        self,
+        id: str,
+        **options: Unpack[TryOptions],
+    ) -> None:
+        """Turn push off for a browser.
+
+        Forgets the push subscription of one of your browsers: nothing more is sent to it.
+
+        `DELETE /notifications/push/{id}`. With a browser session; API keys are refused.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+        (409).
+        """
+        self._transport.call(
+            "DELETE",
+            "/notifications/push/{id}",
+            {"id": id},
+            options,
+            "keyed",
+            type(None),
+        )
+
+
 class PayoutsApi(Namespace):
     def onboarding(
         self,
@@ -2784,6 +2864,7 @@ class Namespaces:
         self.wallet = WalletApi(transport)
         self.questions = QuestionsApi(transport)
         self.messages = MessagesApi(transport)
+        self.notifications = NotificationsApi(transport)
         self.payouts = PayoutsApi(transport)
         self.agreements = AgreementsApi(transport)
         self.disputes = DisputesApi(transport)
