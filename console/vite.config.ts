@@ -35,7 +35,7 @@ export default defineConfig({
             },
             {
               name: "parts",
-              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown)|console\/src\/limits|virtual:limits/,
+              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown|push\.)|console\/src\/limits|virtual:limits/,
               minShareCount: 2,
             },
             {

@@ -29,6 +29,7 @@ export const consoleSite: Site = {
   inputs: [
     "console/src",
     "console/build",
+    "console/public",
     "console/index.html",
     "console/vite.config.ts",
     "client-sdk/src",

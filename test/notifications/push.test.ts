@@ -213,6 +213,26 @@ describe("the key", () => {
     expect(pushService.received.map(({ key }) => key)).toEqual([before, after]);
   });
 
+  test("that was replaced 90 days ago is deleted at the next rotation, when no browser has it", async () => {
+    const { database } = service.services;
+    const generations = async () =>
+      (await database.query<{ generation: number }>(sql`SELECT generation FROM push_keys ORDER BY 1`)).map(
+        ({ generation }) => generation,
+      );
+    await database.query(sql`DELETE FROM push_subscriptions`);
+    await readKey();
+    await runHere(command, ["rotate"], operatorSettings(service));
+    const before = await generations();
+    await subscribe("/kept");
+    await database.query(sql`UPDATE push_keys SET created_at = service_now() - interval '91 days'`);
+    await runHere(command, ["rotate"], operatorSettings(service));
+    const newest = before.at(-1) ?? 0;
+    expect(await generations()).toEqual([newest, newest + 1]);
+    await database.query(sql`UPDATE push_keys SET created_at = service_now() - interval '91 days'`);
+    await runHere(command, ["rotate"], operatorSettings(service));
+    expect(await generations()).toEqual([newest, newest + 1, newest + 2]);
+  });
+
   test("is found again for a browser that subscribed just before the rotation", async () => {
     const before = await readKey();
     await runHere(command, ["rotate"], operatorSettings(service));

@@ -53,6 +53,8 @@ const provedElsewhere: Record<string, string> = {
   idempotency_keys: "test/repeats/keys.test.ts",
   rate_limits: "test/limits/limits.test.ts",
   uploads: "test/market/uploads/sweep.test.ts",
+  push_subscriptions: "test/notifications/push.test.ts",
+  push_keys: "test/notifications/push.test.ts",
   events: "test/events/prune.test.ts",
   event_log: "test/events/prune.test.ts",
   event_log_entries: "test/events/prune.test.ts",

@@ -3,6 +3,7 @@ import { ChangePassword } from "../account/changePassword.tsx";
 import { CloseAccount } from "../account/closeAccount.tsx";
 import { ExportData } from "../account/exportData.tsx";
 import { Profile } from "../account/profile.tsx";
+import { Push } from "../account/push.tsx";
 import { SecondFactor } from "../account/secondFactor.tsx";
 import { Sessions } from "../account/sessions.tsx";
 import { meQuery } from "../api/queries.ts";
@@ -16,6 +17,7 @@ export function Account() {
       <Profile me={me} />
       <ChangePassword />
       <SecondFactor me={me} />
+      <Push me={me} />
       <Sessions />
       <ExportData />
       <CloseAccount me={me} />

@@ -117,6 +117,11 @@ function SignIn() {
 }
 
 function SignedIn({ me }: { me: Me }) {
+  useEffect(() => {
+    // Only browsers that were allowed to show notifications load what keeps them subscribed.
+    if (globalThis.Notification?.permission !== "granted") return;
+    void import("../api/push.ts").then(({ renew }) => renew(me.user.id)).catch(() => {});
+  }, [me.user.id]);
   return (
     <>
       <span className={styles.wide}>
