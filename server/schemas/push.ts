@@ -2,7 +2,7 @@ import { z } from "zod";
 import { idOf, Timestamp, text } from "./common.ts";
 import { must } from "./messages.ts";
 
-const base64Url = (characters: number) => new RegExp(`^[\\w-]{${characters}}=*$`);
+const base64Url = (characters: number) => new RegExp(`^[\\w-]{${characters}}={0,2}$`);
 
 /** What a browser's `PushSubscription.toJSON()` has. */
 export const pushInput = {
@@ -15,6 +15,7 @@ export const pushInput = {
     .strictObject({
       p256dh: z
         .string()
+        .max(89)
         .regex(base64Url(87), { error: must("be an uncompressed P-256 public key in base64url") })
         .meta({
           description: "The browser's public key: 65 bytes in base64url.",
@@ -22,6 +23,7 @@ export const pushInput = {
         }),
       auth: z
         .string()
+        .max(24)
         .regex(base64Url(22), { error: must("be 16 bytes in base64url") })
         .meta({ description: "The browser's secret: 16 bytes in base64url.", example: "BTBZMqHH6r4Tts7J_aSIgg" }),
     })

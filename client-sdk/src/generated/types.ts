@@ -2381,9 +2381,9 @@ export interface ProposeAgreementResponse {
 
 /** What a message to the browser is encrypted with. */
 export interface PushKeys {
-  /** The browser's public key: 65 bytes in base64url. */
+  /** The browser's public key: 65 bytes in base64url. Up to 89 characters. */
   p256dh: string;
-  /** The browser's secret: 16 bytes in base64url. */
+  /** The browser's secret: 16 bytes in base64url. Up to 24 characters. */
   auth: string;
 }
 

@@ -1801,9 +1801,9 @@ class PushKeys(Model):
     """What a message to the browser is encrypted with."""
 
     p256dh: str
-    """The browser's public key: 65 bytes in base64url."""
+    """The browser's public key: 65 bytes in base64url. Up to 89 characters."""
     auth: str
-    """The browser's secret: 16 bytes in base64url."""
+    """The browser's secret: 16 bytes in base64url. Up to 24 characters."""
 
 
 class PushSubscription(Model):
