@@ -10,12 +10,10 @@
 webhooks need is in `rebid.webhooks`.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import webhooks
-from ._async.client import AsyncRebid
-from ._async.follow import AsyncEventFollower
-from ._async.pages import AsyncPages
 from ._errors import (
     BadGatewayError,
     BadRequestError,
@@ -48,14 +46,24 @@ from .webhooks import WebhookSignatureError
 
 if TYPE_CHECKING:
     from . import types
+    from ._async.client import AsyncRebid
+    from ._async.follow import AsyncEventFollower
+    from ._async.pages import AsyncPages
+
+# Imported when they are first asked for, which most programs do for one of the two clients only.
+_later = {
+    "types": "rebid.types",
+    "AsyncRebid": "rebid._async.client",
+    "AsyncEventFollower": "rebid._async.follow",
+    "AsyncPages": "rebid._async.pages",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "types":  # a moment later than the rest: see _records.py
-        from importlib import import_module
-
-        return import_module("rebid.types")
-    raise AttributeError(f"module 'rebid' has no attribute {name!r}")
+    if name not in _later:
+        raise AttributeError(f"module 'rebid' has no attribute {name!r}")
+    module = import_module(_later[name])
+    return module if name == "types" else getattr(module, name)
 
 
 __all__ = [
