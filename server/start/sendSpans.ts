@@ -1,9 +1,13 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { context, propagation, trace } from "@opentelemetry/api";
 import { type Config, ConfigError } from "../config.ts";
 import { turnTracingOn } from "../tracing.ts";
 
+/** How long the end of the process waits for the last spans to be sent. */
+const LAST_SPANS_TIMEOUT_MS = 2_000;
+
 /**
- * Sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`, over HTTP in the form of OTLP. `stop` sends what is left.
+ * Sends spans to `OTEL_EXPORTER_OTLP_ENDPOINT`, over HTTP in the form of OTLP. `stop` sends what is left, if it can.
  * @throws ConfigError when the packages for it, which are not installed with the service, are missing
  */
 export async function sendSpans({ endpoint, serviceName, share }: NonNullable<Config["tracing"]>) {
@@ -21,7 +25,12 @@ export async function sendSpans({ endpoint, serviceName, share }: NonNullable<Co
   context.setGlobalContextManager(new contexts.AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new core.W3CTraceContextPropagator());
   turnTracingOn();
-  return { stop: () => provider.shutdown() };
+  const stop = async () => {
+    // Spans that a collector does not take in time are lost: they must neither hold up a clean end nor make it a failure.
+    const sent = provider.shutdown().catch(() => undefined);
+    await Promise.race([sent, sleep(LAST_SPANS_TIMEOUT_MS)]);
+  };
+  return { stop };
 }
 
 async function loadPackages() {

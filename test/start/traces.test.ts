@@ -110,7 +110,8 @@ test("a collector that does not respond slows nothing down and stops nothing", a
   const service = await start({
     DATA_DIR: await preparedDirectory(),
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
-    OTEL_BSP_SCHEDULE_DELAY: "50",
+    // The span of the request is still to be sent when the service stops.
+    OTEL_BSP_SCHEDULE_DELAY: "60000",
     LOG_LEVEL: "info",
   });
   await service.ready();
