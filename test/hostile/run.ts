@@ -32,7 +32,7 @@ const seldomSucceed = [
   "verifyEmail",
 ].map((name) => `auth.${name}`);
 
-/** They need several right requests before them: a delivery and a round, a file that was sent, a message, a proposal. */
+/** They need several right requests before them: a delivery and a round, a file that was sent, a message, a proposal; or a browser's key. */
 const lateInLife = [
   ...[
     "tasks.requestChanges",
@@ -41,7 +41,8 @@ const lateInLife = [
     "tasks.removeFile",
     "messages.fileFinalize",
   ],
-  ...["messages.read", "agreements.decline", "agreements.withdraw"],
+  ...["messages.read", "agreements.accept", "agreements.decline", "agreements.withdraw"],
+  ...["notifications.subscribePush", "notifications.unsubscribePush"],
 ];
 
 const { values } = parseArgs({
