@@ -23,14 +23,15 @@ export function listPushKeys(connection: Connection): Promise<PushKey[]> {
   return connection.query<PushKey>(sql`SELECT ${columns} FROM push_keys ORDER BY generation DESC`);
 }
 
-/** Returns the key pair that browsers subscribe with. An installation's first one is made when it is first needed. */
-export async function newestPushKey(connection: Connection): Promise<PushKey> {
-  const newest = sql`SELECT ${columns} FROM push_keys ORDER BY generation DESC LIMIT 1`;
-  const [found] = await connection.query<PushKey>(newest);
-  if (found) return found;
-  await addKey(connection, 1);
-  return queryOne<PushKey>(connection, newest);
+/** Makes an installation's first key pair, unless it has one. */
+export async function ensurePushKey(connection: Connection): Promise<void> {
+  const keys = await listPushKeys(connection);
+  if (keys.length === 0) await addKey(connection, 1);
 }
+
+/** Returns the key pair that browsers subscribe with. The first start has made one. */
+export const newestPushKey = (connection: Connection): Promise<PushKey> =>
+  queryOne<PushKey>(connection, sql`SELECT ${columns} FROM push_keys ORDER BY generation DESC LIMIT 1`);
 
 /** Adds a key pair, which becomes the newest. Older ones stay for the browsers that subscribed with them. */
 export async function rotatePushKey(connection: Connection): Promise<PushKey> {

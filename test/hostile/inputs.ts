@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Operation, Schema } from "./document.ts";
-import { deepValues, hostileNames, hostileValues, Known, known, wrongIds } from "./values.ts";
+import { deepValues, hostileNames, hostileValues, Known, known, pairPool, wrongIds } from "./values.ts";
 
 /** The fields of an input in the order in which they are written; names may repeat. */
 export type Entries = readonly (readonly [name: string, value: unknown])[];
@@ -27,18 +27,19 @@ function validInputs({ route, fields, required }: Operation): fc.Arbitrary<Entri
   return fc
     .tuple(...members)
     .map((drawn) => drawn.filter(([, , present]) => present).map(([name, value]) => [name, value] as const))
-    .map(pairUp);
+    .map((entries) => pairUp(route.path, entries));
 }
 
-/** Makes half of the inputs with two ids name records that belong together: a task and its bid, a bid and its upload. */
-function pairUp(entries: Entries): Entries {
-  const other = entries.find(([name, value]) => /^(bidId|storageKey)$/.test(name) && value instanceof Known);
-  const nth = other?.[1] instanceof Known ? other[1].nth : 1;
-  if (other === undefined || nth % 2 === 1) return entries;
-  const [kind, ids] = other[0] === "bidId" ? ["award.bids", "award.tasks"] : ["finalize.keys", "finalize.bids"];
+/** Makes half of the inputs with two ids name records that belong together, such as a task and its bid. */
+function pairUp(path: string, entries: Entries): Entries {
+  const field = secondIds[path];
+  const nth = entries
+    .map(([name, value]) => (name === field && value instanceof Known ? value.nth : 1))
+    .find((number) => number % 2 === 0);
+  if (nth === undefined) return entries;
   return entries.map(([name, value]) => {
-    if (name === "id") return [name, new Known(ids ?? "", nth)];
-    return name === other[0] ? [name, new Known(kind ?? "", nth)] : [name, value];
+    if (name === "id") return [name, new Known(pairPool(path, "first"), nth)];
+    return name === field ? [name, new Known(pairPool(path, "second"), nth)] : [name, value];
   });
 }
 
@@ -46,6 +47,7 @@ function pairUp(entries: Entries): Entries {
 function plausible(path: string, name: string): fc.Arbitrary<unknown> | null {
   if (name === "id") return idsFor(path);
   if (name === "bidId") return idsFor("/bids/{id}");
+  if (name === secondIds[path] && name !== "storageKey") return mostly(known("any"), wrongIds);
   if (name === "storageKey")
     return mostly(
       known("storageKeys"),
@@ -56,9 +58,21 @@ function plausible(path: string, name: string): fc.Arbitrary<unknown> | null {
   if (path === "/auth/login" && name === "email") return known("emails");
   if (path === "/auth/login" && name === "password") return known("passwords");
   if (name === "email") return fc.oneof(known("emails"), fc.constantFrom("nobody@example.com", "ADA@EXAMPLE.COM"));
+  if (name === "endpoint") return fc.constantFrom("https://93.184.216.34/push/1", "https://93.184.216.34/push/2");
   if (name === "url") return fc.constantFrom("https://example.com/hook", "https://93.184.216.34/", "http://localhost/");
   return null;
 }
+
+/** By path, the field whose record belongs to the one of `id`. */
+const secondIds: Record<string, string> = {
+  "/tasks/{id}/award": "bidId",
+  "/bids/{id}/sample/finalize": "storageKey",
+  "/bids/{id}/delivery/finalize": "storageKey",
+  "/bids/{id}/files/finalize": "storageKey",
+  "/bids/{id}/messages/read": "upTo",
+  "/tasks/{id}/files/finalize": "storageKey",
+  "/tasks/{id}/files/{fileId}": "fileId",
+};
 
 const timestamps = fc.constantFrom(
   "2026-11-20T12:00:00.123456Z",
@@ -68,7 +82,8 @@ const timestamps = fc.constantFrom(
 
 /** Ids of the records that a path is about: `/webhooks/deliveries/{id}` is about `deliveries`. */
 function idsFor(path: string): fc.Arbitrary<unknown> {
-  const pool = /([a-z]+)\/\{\w+\}/.exec(path)?.[1] ?? "tasks";
+  const [, named = "tasks"] = /([a-z]+)\/\{\w+\}/.exec(path) ?? [];
+  const pool = named === "push" ? "subscriptions" : named;
   return mostly(known(pool), fc.oneof(known("any"), wrongIds));
 }
 
@@ -116,7 +131,8 @@ function valuesOfType(type: string, schema: Schema): fc.Arbitrary<unknown> {
 function textsOf({ format, pattern, example, minLength = 0, maxLength = 400 }: Schema): fc.Arbitrary<unknown> {
   if (format === "uuid") return fc.oneof(known("any"), wrongIds);
   if (format === "date-time") return timestamps;
-  if (pattern !== undefined) return matching(pattern);
+  if (pattern !== undefined)
+    return example === undefined ? matching(pattern) : fc.oneof(matching(pattern), fc.constant(example));
   const texts = [
     fc.constantFrom("correct horse battery", "From English to Finnish", "Käännä sivu ää", "Zażółć gęślą jaźń 💸"),
     fc.constantFrom("x".repeat(Math.max(minLength, 1)), "💸".repeat(Math.min(maxLength, 200)), "a".repeat(maxLength)),

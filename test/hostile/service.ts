@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import getPort from "get-port";
-import { newestPushKey } from "../../server/notifications/pushKeys.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { compileCache } from "../setup/compileCache.ts";
 import { watchChanges } from "./changes.ts";
@@ -71,8 +70,6 @@ export async function prepare(databaseUrl: string, ownerUrl: string, directory: 
   const response = await fetch(`${service.url}/openapi.json`);
   const contract = readContract(await response.json());
   const world = await World.create(service.url, database);
-  // An installation's first pair of keys is made when somebody first asks for it, and belongs to no request.
-  await newestPushKey(database);
   await watchChanges(database.pool);
   return {
     ...{ service, contract, world, databaseUrl, pool: database.pool, port: service.port },

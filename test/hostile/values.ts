@@ -11,6 +11,9 @@ export class Known {
   }
 }
 
+/** Two ids that belong together, such as a task and its bid, have the same place in two pools: those of the path they are for. */
+export const pairPool = (path: string, place: "first" | "second") => `${place} of ${path}`;
+
 /** JSON text that `JSON.stringify` would never write. */
 export class RawJson {
   readonly text: string;

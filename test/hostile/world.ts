@@ -2,10 +2,20 @@ import { encryptSessionId, sessionCookieName, startSession } from "../../server/
 import { scopes } from "../../server/schemas/scope.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
+import { addShared, putShared } from "../factories/conversation.ts";
 import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
+import {
+  awardedTask,
+  deliveredTask,
+  disputedTask,
+  placeBid,
+  postTask,
+  propose,
+  taskInRound,
+  upload,
+} from "../factories/tasks.ts";
 import type { Credentials } from "../setup/client.ts";
-import type { Known } from "./values.ts";
+import { type Known, pairPool } from "./values.ts";
 
 const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
 export const SESSION_SECRET = "a secret of the hostile requests that is long enough";
@@ -132,8 +142,12 @@ export class World {
       const { bid, ...records } = await start(buyer, bidder);
       this.learn({ bid, ...records });
       if (start !== awardedTask) continue;
-      for (const kind of ["sample", "delivery"] as const) this.#addKey(await upload(bidder, bid.id, kind));
+      for (const kind of ["sample", "delivery"] as const) {
+        this.#addKey(`/bids/{id}/${kind}/finalize`, bid.id, await upload(bidder, bid.id, kind));
+      }
     }
+    await this.#refillChangesOfMind();
+    await this.#refillTalk();
     const accepted = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.task.id}/accept`);
     const cancelled = await postTask(buyer);
@@ -147,6 +161,35 @@ export class World {
     }
   }
 
+  /** Tasks in a round of changes and with rounds left, and agreements that the other side may answer. */
+  async #refillChangesOfMind(): Promise<void> {
+    const { buyer, bidder } = this.#people;
+    this.learn(await deliveredTask(buyer, bidder, { revisions: 2 }));
+    this.learn(await taskInRound(buyer, bidder));
+    for (const by of [buyer, bidder]) {
+      const { task, bid } = await awardedTask(buyer, bidder);
+      this.learn({ task, bid, agreement: await propose(by, task.id) });
+    }
+  }
+
+  /** Files of a brief and of a conversation, to be finalised and to be removed, and messages to be read. */
+  async #refillTalk(): Promise<void> {
+    const { buyer, bidder } = this.#people;
+    const task = await postTask(buyer);
+    this.learn({ task });
+    const file = await addShared(buyer, `/tasks/${task.id}`);
+    this.#addPair("/tasks/{id}/files/{fileId}", task.id, file.id);
+    const { storageKey } = await putShared(buyer, `/tasks/${task.id}`);
+    this.#addKey("/tasks/{id}/files/finalize", task.id, storageKey);
+    const { bid } = await awardedTask(buyer, bidder);
+    this.learn({ bid });
+    this.#addKey("/bids/{id}/files/finalize", bid.id, (await putShared(bidder, `/bids/${bid.id}`)).storageKey);
+    for (const from of [buyer, bidder]) {
+      const { body } = await from.post(`/bids/${bid.id}/messages`, { text: "Which Finnish?" });
+      this.#addPair("/bids/{id}/messages/read", bid.id, body.message.id);
+    }
+  }
+
   /** Remembers the ids in a response's body: those of `task` or `tasks` as tasks, and a bare `id` as `kind`. */
   learn(body: unknown, kind = "any"): void {
     if (typeof body !== "object" || body === null) return;
@@ -156,7 +199,7 @@ export class World {
         if ("status" in body && typeof body.status === "string") this.#move(kind, value, body.status);
         const isActiveBid = "priceCents" in body && "status" in body && body.status === "active";
         if (isActiveBid && "taskId" in body && typeof body.taskId === "string") {
-          this.#addPair(["award.bids", value], ["award.tasks", body.taskId]);
+          this.#addPair("/tasks/{id}/award", body.taskId, value);
         }
       } else if (name === "storageKey" && typeof value === "string") this.#add("storageKeys", value);
       else if (name === "nextCursor" && typeof value === "string") this.#add("timestamps", value);
@@ -190,14 +233,19 @@ export class World {
     return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await encryptSessionId(sessionId, [SESSION_SECRET]))}` };
   }
 
-  #addKey(key: string): void {
+  #addKey(path: string, id: string, key: string): void {
     this.#add("storageKeys", key);
-    this.#addPair(["finalize.keys", key], ["finalize.bids", key.split("/")[1] ?? ""]);
+    this.#addPair(path, id, key);
   }
 
-  /** Two ids that belong together have the same place in their pools. */
-  #addPair(...pair: [pool: string, id: string][]): void {
-    for (const [pool, id] of pair) this.#pools.set(pool, [...(this.#pools.get(pool) ?? []), id].slice(-NEWEST));
+  #addPair(path: string, first: string, second: string): void {
+    for (const [place, id] of [
+      ["first", first],
+      ["second", second],
+    ] as const) {
+      const pool = pairPool(path, place);
+      this.#pools.set(pool, [...(this.#pools.get(pool) ?? []), id].slice(-NEWEST));
+    }
   }
 
   #move(kind: string, id: string, status: string): void {

@@ -262,11 +262,12 @@ export type PushSubscriptionOrderByWithRelationInput = {
 export type PushSubscriptionWhereUniqueInput = Prisma.AtLeast<{
   id?: string
   sessionId?: string
-  endpoint?: string
+  endpoint_auth?: Prisma.PushSubscriptionEndpointAuthCompoundUniqueInput
   AND?: Prisma.PushSubscriptionWhereInput | Prisma.PushSubscriptionWhereInput[]
   OR?: Prisma.PushSubscriptionWhereInput[]
   NOT?: Prisma.PushSubscriptionWhereInput | Prisma.PushSubscriptionWhereInput[]
   userId?: Prisma.UuidFilter<"PushSubscription"> | string
+  endpoint?: Prisma.StringFilter<"PushSubscription"> | string
   p256dh?: Prisma.StringFilter<"PushSubscription"> | string
   auth?: Prisma.StringFilter<"PushSubscription"> | string
   generation?: Prisma.IntFilter<"PushSubscription"> | number
@@ -274,7 +275,7 @@ export type PushSubscriptionWhereUniqueInput = Prisma.AtLeast<{
   session?: Prisma.XOR<Prisma.SessionScalarRelationFilter, Prisma.SessionWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   key?: Prisma.XOR<Prisma.PushKeyScalarRelationFilter, Prisma.PushKeyWhereInput>
-}, "id" | "sessionId" | "endpoint">
+}, "id" | "sessionId" | "endpoint_auth">
 
 export type PushSubscriptionOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -393,6 +394,11 @@ export type PushSubscriptionOrderByRelationAggregateInput = {
 export type PushSubscriptionNullableScalarRelationFilter = {
   is?: Prisma.PushSubscriptionWhereInput | null
   isNot?: Prisma.PushSubscriptionWhereInput | null
+}
+
+export type PushSubscriptionEndpointAuthCompoundUniqueInput = {
+  endpoint: string
+  auth: string
 }
 
 export type PushSubscriptionCountOrderByAggregateInput = {

@@ -19,7 +19,8 @@ CREATE TABLE push_subscriptions (
   generation integer NOT NULL REFERENCES push_keys (generation),
   created_at timestamptz(6) NOT NULL DEFAULT service_now(),
   CONSTRAINT push_subscriptions_session_key UNIQUE (session_id),
-  CONSTRAINT push_subscriptions_endpoint_key UNIQUE (endpoint)
+  -- A browser's secret belongs to the key: to know an endpoint is not to have its browser.
+  CONSTRAINT push_subscriptions_browser_key UNIQUE (endpoint, auth)
 );
 COMMENT ON COLUMN push_subscriptions.generation IS 'the key pair that the browser subscribed with, as far as we know';
 CREATE INDEX push_subscriptions_user_idx ON push_subscriptions (user_id, created_at);

@@ -35,16 +35,16 @@ export const subscribePush = sessionOnly
           WHERE session_id = ${ctx.principal.sessionId}::uuid OR id IN (
             SELECT id FROM push_subscriptions WHERE user_id = ${ctx.userId}::uuid
             ORDER BY created_at DESC, id DESC OFFSET ${MAX_SUBSCRIPTIONS - 1})`);
-        // A browser in which somebody else signs in has the same endpoint: it shows nothing to the former user.
+        // A browser in which somebody else signs in has the same endpoint and secret: it shows nothing to the former user.
         const subscription = await queryOne<z.infer<typeof PushSubscription>>(
           tx,
           sql`
           INSERT INTO push_subscriptions (session_id, user_id, endpoint, p256dh, auth, generation)
           VALUES (${ctx.principal.sessionId}::uuid, ${ctx.userId}::uuid, ${input.endpoint},
                   ${input.keys.p256dh}, ${input.keys.auth}, ${generation})
-          ON CONFLICT (endpoint) DO UPDATE SET
+          ON CONFLICT (endpoint, auth) DO UPDATE SET
             id = excluded.id, session_id = excluded.session_id, user_id = excluded.user_id, p256dh = excluded.p256dh,
-            auth = excluded.auth, generation = excluded.generation, created_at = excluded.created_at
+            generation = excluded.generation, created_at = excluded.created_at
           RETURNING id, created_at AS "createdAt"`,
         );
         return { subscription };

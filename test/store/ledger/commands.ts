@@ -101,6 +101,14 @@ export const wish: fc.Arbitrary<Wish> = fc.record({
   aimed: fc.integer({ min: 0, max: 9 }).map((number) => number < 8),
 });
 
+const one: Omit<Wish, "kind"> = { actor: 0, which: 0, other: 0, cents: 1_000, aimed: true };
+const round = ["deliver", "requestChanges"] as const;
+/** A task whose rounds of changes are used up, and one more request: too long a way for chance in a short run. */
+export const usedUpRounds: Wish[] = [
+  ...(["topUp", "post", "bid", "award"] as const),
+  ...Array.from({ length: REVISIONS + 1 }, () => round).flat(),
+].map((kind) => ({ ...one, kind, ...(kind === "bid" && { actor: 1 }) }));
+
 function at<Item>(items: readonly Item[], index: number): Item | null {
   return items[index % items.length] ?? null;
 }
