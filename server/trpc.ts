@@ -203,6 +203,7 @@ function authorized<Caller extends Principal>(
           database: ctx.database,
           log: ctx.log,
           userId: caller.userId,
+          keyId: caller.principal.kind === "apiKey" ? caller.principal.keyId : null,
           idempotencyKey: caller.idempotencyKey,
           pause,
         },

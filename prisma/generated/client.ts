@@ -172,6 +172,16 @@ export type FileTotal = Prisma.FileTotalModel
  */
 export type ModerationAction = Prisma.ModerationActionModel
 /**
+ * Model Notification
+ * 
+ */
+export type Notification = Prisma.NotificationModel
+/**
+ * Model NotificationCursor
+ * One row, which whoever follows the log locks.
+ */
+export type NotificationCursor = Prisma.NotificationCursorModel
+/**
  * Model Topup
  * 
  */

@@ -1,5 +1,6 @@
 import type { Clock } from "../gateways/clock.ts";
 import { type Connection, sql } from "../store/connection.ts";
+import { deleteInBatches } from "../store/retention.ts";
 
 const KEPT_DAYS = 30;
 const BATCH = 2_000;
@@ -11,12 +12,19 @@ export function firstIdKept(clock: Clock): string {
 }
 
 /**
- * Deletes what the log has from before the last 30 days, then the events that nothing refers to any more: an event stays
+ * Deletes what the log has from before the last 30 days, and what people were told of it, then the events that nothing refers to any more: an event stays
  * while it is in the log, and while one of its deliveries is kept. Works in batches, so that nothing is locked for long.
  */
 export async function pruneEvents({ database, clock }: { database: Connection; clock: Clock }): Promise<void> {
   const firstId = firstIdKept(clock);
   while ((await pruneLog(database, firstId)) === BATCH) {}
+  await deleteInBatches(
+    database,
+    (limit) => sql`
+    DELETE FROM notifications WHERE id IN (
+      SELECT id FROM notifications WHERE event_id < ${firstId}::uuid ORDER BY event_id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+    RETURNING 1`,
+  );
   let after = "00000000-0000-0000-0000-000000000000";
   for (;;) {
     const last = await pruneUnused(database, after, firstId);

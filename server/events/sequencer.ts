@@ -10,15 +10,20 @@ const PAUSE_AFTER_ERROR_MS = 500;
 interface SequencerOptions {
   database: Connection;
   log: Log;
+  /** Called when the log has grown since the last look, whoever has numbered what is new. */
+  onGrowth?: () => void;
 }
 
 /** Numbers committed events until `stop`. Any number of processes may do so; they take turns. */
-export function startSequencer({ database, log }: SequencerOptions): { stop(): Promise<void> } {
+export function startSequencer({ database, log, onGrowth }: SequencerOptions): { stop(): Promise<void> } {
   let stopping = false;
+  let seen = 0;
   const rounds = (async () => {
     while (!stopping) {
       try {
-        await advanceLog(database, { waits: false });
+        const { position } = await advanceLog(database, { waits: false });
+        if (position !== seen) onGrowth?.();
+        seen = position;
         await sleep(POLL_INTERVAL_MS);
       } catch (error) {
         logFailure(log, error, {}, "numbering events failed; trying again");

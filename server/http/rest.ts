@@ -101,11 +101,14 @@ async function readObject(request: Request, response: Response): Promise<object>
 }
 
 /**
- * Returns the query's parameters by name. Values are text; integer parameters become numbers, so that the schemas need no
- * coercion. An empty parameter counts as left out, if the operation knows it. Throws `invalid_input` for too many
+ * Returns the query's parameters by name. Values are text; integer parameters become numbers, and boolean ones true or false,
+ * so that the schemas need no coercion. An empty parameter counts as left out, if the operation knows it. Throws `invalid_input` for too many
  * parameters, for one that is given twice, and for a broken % escape.
  */
-function parseQuery(search: string, { queryParameters, integerParameters }: Route): Map<string, unknown> {
+function parseQuery(
+  search: string,
+  { queryParameters, integerParameters, booleanParameters }: Route,
+): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const issues = new Map<string, InputIssue>();
   const pairs = search.split("&").filter((part) => part !== "");
@@ -119,7 +122,8 @@ function parseQuery(search: string, { queryParameters, integerParameters }: Rout
     const subject = path === "" ? "The query" : `\`${path}\``;
     if (name == null || text == null) issues.set(path, { path, message: `${subject} has a broken % escape.` });
     else if (fields.has(name)) issues.set(path, { path, message: `${subject} is given more than once.` });
-    else fields.set(name, integerParameters.has(name) && text !== "" ? integerOf(text) : text);
+    else if (integerParameters.has(name) && text !== "") fields.set(name, integerOf(text));
+    else fields.set(name, booleanParameters.has(name) && isBoolean(text) ? text === "true" : text);
   }
   if (issues.size > 0) throw new ApiError("invalid_input", { issues: [...issues.values()] });
   return new Map([...fields].filter(([name, value]) => value !== "" || !queryParameters.has(name)));
@@ -129,6 +133,8 @@ function splitPair(pair: string): [string, string] {
   const at = pair.indexOf("=");
   return at < 0 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
 }
+
+const isBoolean = (text: string) => text === "true" || text === "false";
 
 const integerPattern = /^(0|-?[1-9]\d{0,14})$/;
 

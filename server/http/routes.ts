@@ -20,6 +20,8 @@ export interface Route {
   pathParameters: string[];
   /** Names of the query parameters that are integers; on the wire they are text. */
   integerParameters: Set<string>;
+  /** Names of those that are `true` or `false`. */
+  booleanParameters: Set<string>;
   /** Names of all query parameters. */
   queryParameters: Set<string>;
   /** What its bodies are called in the OpenAPI document. */
@@ -48,7 +50,8 @@ export function collectRoutes(procedures: Record<string, unknown>, { embedded = 
       status,
       takesBody: inBody,
       pathParameters,
-      integerParameters: integerFieldsOf(procedure),
+      integerParameters: fieldsOfKind(procedure, z.ZodNumber),
+      booleanParameters: fieldsOfKind(procedure, z.ZodBoolean),
       queryParameters: new Set(inBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
       names: namesOf(procedurePath, { input: inputsOf(procedure)[0], output }),
       meta,
@@ -137,16 +140,18 @@ function fieldsOf(procedure: unknown): string[] {
   return objectInputsOf(procedure).flatMap((input) => Object.keys(input.shape));
 }
 
-function integerFieldsOf(procedure: unknown): Set<string> {
+type Kind = typeof z.ZodNumber | typeof z.ZodBoolean;
+
+function fieldsOfKind(procedure: unknown, kind: Kind): Set<string> {
   const fields = objectInputsOf(procedure).flatMap((input) => Object.entries(input.shape));
-  return new Set(fields.filter(([, schema]) => isNumber(schema)).map(([name]) => name));
+  return new Set(fields.filter(([, schema]) => isOf(schema, kind)).map(([name]) => name));
 }
 
-function isNumber(schema: z.core.$ZodType): boolean {
+function isOf(schema: z.core.$ZodType, kind: Kind): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable) {
-    return isNumber(schema.def.innerType);
+    return isOf(schema.def.innerType, kind);
   }
-  return schema instanceof z.ZodNumber;
+  return schema instanceof kind;
 }
 
 /** trpc-to-openapi requires a meta type with an index signature, which a named interface cannot have. */

@@ -18,6 +18,7 @@ import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import { measuredJob } from "../measures.ts";
+import { startNotificationFollower } from "../notifications/follower.ts";
 import { sendPush } from "../notifications/sendPush.ts";
 import type { Services } from "../services.ts";
 import { crontab } from "../store/crontab.ts";
@@ -34,7 +35,12 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
   return (services: Services, payload: unknown) => handle(services, schema.parse(payload));
 }
 
-const handlers: Record<JobName, ReturnType<typeof handler>> = {
+/** Telling people, in a lane of its own: thousands of messages must not hold up a deadline. */
+const messageHandlers = {
+  sendPush: handler(jobPayloads.sendPush, sendPush),
+};
+
+const handlers: Record<Exclude<JobName, keyof typeof messageHandlers>, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
   endRound: handler(jobPayloads.endRound, endOverdueRound),
@@ -47,7 +53,6 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   pruneWebhookEndpoints: handler(jobPayloads.pruneWebhookEndpoints, pruneWebhookEndpoints),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
-  sendPush: handler(jobPayloads.sendPush, sendPush),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   prunePayments: handler(jobPayloads.prunePayments, prunePayments),
   pruneFailedJobs: handler(jobPayloads.pruneFailedJobs, pruneFailedJobs),
@@ -56,7 +61,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
 
-function taskListOf(services: Services): TaskList {
+function taskListOf(services: Services, handlers: Record<string, ReturnType<typeof handler>>): TaskList {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]) => [
       name,
@@ -69,24 +74,38 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Runs jobs, sweeps, and the delivery and numbering of events until `stop`, which lets running work finish. */
+/** Messages that one process sends at the same time. They mostly wait for a mail server or a push service. */
+const MESSAGE_CONCURRENCY = 4;
+
+/**
+ * Runs jobs, sweeps, the delivery and numbering of events, and the telling of people until `stop`, which lets running work
+ * finish.
+ */
 export async function startWorker(
   services: Services,
   options: { concurrency: number },
 ): Promise<{ stop(): Promise<void> }> {
   const runner = await startRunner(services, {
-    taskList: taskListOf(services),
+    taskList: taskListOf(services, handlers),
     crontab,
     concurrency: options.concurrency,
   });
+  const messages = await startRunner(services, {
+    taskList: taskListOf(services, messageHandlers),
+    crontab: "",
+    concurrency: MESSAGE_CONCURRENCY,
+  });
   const sweeps = startSweeps(services);
   const deliverer = startDeliverer(services);
-  const sequencer = startSequencer(services);
+  const follower = startNotificationFollower(services);
+  const sequencer = startSequencer({ ...services, onGrowth: follower.wake });
   return {
     async stop() {
       await deliverer.stop();
       await sweeps.stop();
       await sequencer.stop();
+      await follower.stop();
+      await messages.stop();
       await runner.stop();
     },
   };

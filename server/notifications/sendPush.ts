@@ -4,6 +4,7 @@ import { type Connection, sql } from "../store/connection.ts";
 import type { JobPayload } from "../store/jobPayloads.ts";
 import { addJob } from "../store/queue.ts";
 import { listPushKeys, type PushKey } from "./pushKeys.ts";
+import { stateJoins, waits } from "./state.ts";
 
 /** What a browser shows. `id` is the event's: a browser that gets it twice shows it once. */
 export type PushMessage = JobPayload<"sendPush">["message"];
@@ -15,6 +16,7 @@ const MAX_TEXT = 300;
 
 interface Subscription {
   id: string;
+  userId: string;
   endpoint: string;
   p256dh: string;
   auth: string;
@@ -51,10 +53,10 @@ export async function sendPush(
   const ttlSeconds = Math.floor((new Date(until).getTime() - clock.now().getTime()) / 1_000);
   if (ttlSeconds <= 0) return;
   const [subscription] = await database.query<Subscription>(sql`
-    SELECT p.id, p.endpoint, p.p256dh, p.auth, p.generation
+    SELECT p.id, p.user_id AS "userId", p.endpoint, p.p256dh, p.auth, p.generation
     FROM push_subscriptions p JOIN sessions s ON s.id = p.session_id
     WHERE p.id = ${subscriptionId}::uuid AND s.expires_at > ${clock.now().toISOString()}::timestamptz`);
-  if (!subscription) return;
+  if (!subscription || (await isOutdated(database, subscription.userId, message.id))) return;
 
   // The key that the browser subscribed with comes first; another one if it was replaced meanwhile.
   const keys = (await listPushKeys(database)).sort(
@@ -70,6 +72,14 @@ export async function sendPush(
     return;
   }
   await database.query(sql`DELETE FROM push_subscriptions WHERE id = ${subscriptionId}::uuid`);
+}
+
+/** Whether what the notification of an event asks for has been done meanwhile. */
+async function isOutdated(connection: Connection, userId: string, eventId: string): Promise<boolean> {
+  const [notification] = await connection.query<{ waits: boolean | null }>(sql`
+    SELECT ${waits} AS waits FROM notifications n JOIN events e ON e.id = n.event_id ${stateJoins}
+    WHERE n.user_id = ${userId}::uuid AND n.event_id = ${eventId}::uuid`);
+  return notification?.waits === false;
 }
 
 /** Sends the request and returns the response's status. An address that must not be called counts as gone. */

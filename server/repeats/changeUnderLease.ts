@@ -3,7 +3,7 @@ import { ProcessorRefused } from "../gateways/processorErrors.ts";
 import type { Work } from "../store/database.ts";
 import { extendingLease } from "../store/lease.ts";
 import * as kept from "./keptAnswers.ts";
-import { type Key, KeyTaken } from "./key.ts";
+import { actorOf, type Key, KeyTaken } from "./key.ts";
 
 /** What an operation gets that asks the outside world before its change. */
 export interface Claim {
@@ -71,7 +71,7 @@ async function askUnderLease<Result>(
       const result = await work(tx);
       if (!(await kept.answerClaim(tx, claim, keptOf(result)))) throw new KeyTaken();
       return result;
-    });
+    }, actorOf(request));
     return new Changed(result);
   };
   try {

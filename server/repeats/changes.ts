@@ -1,7 +1,7 @@
 import type { Work } from "../store/database.ts";
 import { type Ask, Changed, type Claim, changeUnderLease } from "./changeUnderLease.ts";
 import { deleteExpiredKey, keepAnswer } from "./keptAnswers.ts";
-import { type ChangingRequest, type Key, KeyTaken, openKey } from "./key.ts";
+import { actorOf, type ChangingRequest, type Key, KeyTaken, openKey } from "./key.ts";
 
 /** How a procedure changes something. Whatever it writes, it writes through these. */
 export interface Changes {
@@ -29,7 +29,7 @@ export function openChanges(request: ChangingRequest): Changes {
   const key = idempotencyKey === undefined ? null : openKey(request, idempotencyKey);
   if (request.isDryRun) return rehearsedChanges(request, key);
   if (key === null) {
-    const change: Changes["change"] = (work) => database.transaction(work);
+    const change: Changes["change"] = (work) => database.transaction(work, actorOf(request));
     return { change, claim: claimNothing(change), claimToAsk: claimNothing(change) };
   }
   const claim: Changes["claim"] = (ask) => changeUnderLease(key, ask);
@@ -48,7 +48,7 @@ async function changeOnce<Result>(key: Key, work: Work<Result>): Promise<Result>
         const result = await work(tx);
         if (!(await keepAnswer(tx, await key.identify(), key.keptOf(result)))) throw new KeyTaken();
         return result;
-      });
+      }, actorOf(key.request));
     } catch (error) {
       // The first request has the key, or what it has done is why this one is refused.
       const known = await key.find<Result>();

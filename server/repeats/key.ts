@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import type { Database } from "../store/database.ts";
+import type { EventActor } from "../store/outbox.ts";
 import { findKey, type KeyedRequest, type KnownKey } from "./keptAnswers.ts";
 
 /** A request that may change something. */
@@ -11,6 +12,8 @@ export interface ChangingRequest {
   database: Database;
   log: Logger;
   userId: string;
+  /** With which of the user's API keys; null for a session. */
+  keyId: string | null;
   /** The header `Idempotency-Key`, already validated. */
   idempotencyKey: string | undefined;
   operation: string;
@@ -24,6 +27,9 @@ export interface ChangingRequest {
   /** Called when the answer is the one of an earlier request. */
   markReplayed(): void;
 }
+
+/** Whose act a change of the request is. */
+export const actorOf = ({ userId, keyId }: ChangingRequest): EventActor => ({ userId, keyId });
 
 /** The `Idempotency-Key` of a request. */
 export interface Key {

@@ -10,6 +10,7 @@ import { LedgerEntry } from "./ledgerEntry.ts";
 import { Message } from "./message.ts";
 import { must } from "./messages.ts";
 import { ModeratedUser, ModerationAction } from "./moderation.ts";
+import { Notification } from "./notification.ts";
 import { Payout } from "./payout.ts";
 import { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
@@ -111,6 +112,14 @@ const exportLists = {
       }),
     )
     .meta({ description: "Messages that you wrote." }),
+  notifications: z
+    .array(
+      Notification.pick({ id: true, type: true, event: true, read: true, createdAt: true }).meta({
+        id: "ExportedNotification",
+        description: "What you were told about an event.",
+      }),
+    )
+    .meta({ description: "Notifications of the last 30 days." }),
   disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
   ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
   ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),

@@ -79,6 +79,7 @@ export const exampleIds = {
   round: "019aa1b2-0000-7000-8000-000000000016",
   agreement: "019aa1b2-0000-7000-8000-000000000017",
   "push subscription": "019aa1b2-0000-7000-8000-000000000018",
+  notification: "019aa1b2-0000-7000-8000-000000000019",
 } as const;
 
 /** The id of a record of this kind. */

@@ -40,6 +40,7 @@ export const cursorLists = {
   "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, filterColumns: ["endpoint_id"] },
   "users.list": { table: "users", createdAt: sql`u.created_at`, filterColumns: [] },
   "moderation.listActions": { table: "moderation_actions", createdAt: sql`a.created_at`, filterColumns: [] },
+  "notifications.list": { table: "notifications", createdAt: sql`n.created_at`, filterColumns: ["user_id"] },
   "agreements.list": { table: "agreements", createdAt: sql`a.created_at`, filterColumns: ["task_id"] },
   "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, filterColumns: [], oldestFirst: true },
 } as const satisfies Record<string, CursorList>;

@@ -12,7 +12,7 @@ import {
   movementsWithCommit,
   writeMovement,
 } from "./ledger.ts";
-import { type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
+import { type EventActor, type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
 import { pipelinedReads } from "./pipelinedReads.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
@@ -44,8 +44,9 @@ export interface Database extends Connection {
   /**
    * Runs `work` in a READ COMMITTED transaction and commits it. After a serialization failure, a deadlock or a tie between
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
+   * @param actor who does it, for the events; null for the clock, a job or an operator
    */
-  transaction<Result>(work: Work<Result>): Promise<Result>;
+  transaction<Result>(work: Work<Result>, actor?: EventActor | null): Promise<Result>;
   /**
    * Like `transaction`, but undoes everything at the end, after checking what a commit would check. Sequences keep the
    * numbers that they gave out.
@@ -61,6 +62,7 @@ const MAX_ATTEMPTS = 8;
 
 /** A transaction under way, and what is left to do at its end. */
 interface Unit {
+  readonly actor: EventActor | null;
   readonly client: pg.PoolClient;
   /** What is written at the end goes through it. */
   readonly written: Connection;
@@ -92,11 +94,11 @@ function transactionOver({ connection, movements, events, jobs, afterCommit }: U
  * and answers COMMIT with ROLLBACK.
  */
 async function flush(unit: Unit, last: string): Promise<pg.QueryResult> {
-  const { client, written: connection, movements, events, jobs } = unit;
+  const { actor, client, written: connection, movements, events, jobs } = unit;
   const written = [
     ...movements.map((movement) => writeMovement(connection, movement)),
     ...jobs.map((job) => addJob(connection, ...job)),
-    ...(events.length > 0 ? [recordEvents(connection, events)] : []),
+    ...(events.length > 0 ? [recordEvents(connection, events, actor)] : []),
   ];
   const end = client.query(last);
   // The first failure is the one that says what is wrong: Postgres refuses what comes after it.
@@ -174,13 +176,14 @@ async function runOnce<Result>(
   { pool, pooler }: Source,
   work: Work<Result>,
   { begin, isReading = false, end }: Mode,
+  actor: EventActor | null,
 ): Promise<Result> {
   const client = await pool.connect();
   const begun = client.query(begin);
   const progress: Progress = { isReading, hasEnded: false };
   const written = connectionOver(client, pooler);
   const connection = connectionWithin(written, begun, progress);
-  const unit: Unit = { client, written, connection, movements: [], events: [], jobs: [], afterCommit: [] };
+  const unit: Unit = { actor, client, written, connection, movements: [], events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;
   try {
     const result = await work(transactionOver(unit)).finally(() => {
@@ -200,10 +203,15 @@ async function runOnce<Result>(
   }
 }
 
-async function run<Result>(source: Source, work: Work<Result>, mode: Mode): Promise<Result> {
+async function run<Result>(
+  source: Source,
+  work: Work<Result>,
+  mode: Mode,
+  actor: EventActor | null = null,
+): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(source, work, mode);
+      return await runOnce(source, work, mode, actor);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
       // Full jitter, so that two transactions that collided do not collide again in step.
@@ -230,10 +238,10 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
       return prisma;
     },
     pool,
-    transaction: (work) =>
+    transaction: (work, actor) =>
       tracedWithin(
         () => "transaction",
-        () => run(source, work, change),
+        () => run(source, work, change, actor),
       ),
     rehearse: (work) =>
       tracedWithin(

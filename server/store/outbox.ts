@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type EventData,
   type EventRecords,
@@ -41,6 +42,13 @@ function dataOf(
 /** Whom an event concerns: these users, or everyone. */
 export type Recipients = readonly string[] | "everyone";
 
+/** Who does something: a user, in a session or with one of their API keys. */
+export interface EventActor {
+  readonly userId: string;
+  /** Null for a session. */
+  readonly keyId: string | null;
+}
+
 /** An event that is about to be recorded. */
 export interface NewEvent {
   readonly type: LogEventType;
@@ -65,15 +73,20 @@ function taskIdOf(data: EventData): string | null {
  * Records events, in this order, in the transaction of the change that they report, so that they happen if and only if it
  * commits: they enter the log of their recipients, and are sent to endpoints that have their type.
  */
-export async function recordEvents(connection: Connection, events: readonly NewEvent[]): Promise<void> {
+export async function recordEvents(
+  connection: Connection,
+  events: readonly NewEvent[],
+  actor: EventActor | null,
+): Promise<void> {
   // An array of arrays must be rectangular, so each goes as the text of one.
   const recipients = events.map((event) =>
     event.recipients === "everyone" ? null : `{${[...new Set(event.recipients)].join()}}`,
   );
   await connection.query(sql`
     WITH recorded AS (
-      INSERT INTO events (type, task_id, recipients, data, trace_parent, fanned_out_at)
-      SELECT type, task_id, recipients::uuid[], data::json, ${currentTraceParent()}, CASE WHEN for_webhooks OR EXISTS (
+      INSERT INTO events (type, task_id, recipients, data, trace_parent, actor_id, actor_key_id, act_id, fanned_out_at)
+      SELECT type, task_id, recipients::uuid[], data::json, ${currentTraceParent()}, ${actor?.userId ?? null}::uuid,
+             ${actor?.keyId ?? null}::uuid, ${randomUUID()}::uuid, CASE WHEN for_webhooks OR EXISTS (
           SELECT FROM webhook_endpoints e
           WHERE e.user_id = ANY (recipients::uuid[]) AND event.type = ANY (e.log_events) AND e.deleted_at IS NULL
         ) THEN NULL ELSE service_now() END

@@ -37,13 +37,13 @@ export const requestPool: PoolSettings = {
 };
 
 /**
- * The pool of everything in the background of one process: 8 jobs at a time, the connection on which the job queue
- * listens, the sweeps and the delivery of events. It is separate so that neither requests nor jobs can take all the
+ * The pool of everything in the background of one process: 8 jobs and 4 messages at a time, the two connections on which the job
+ * queue listens, the sweeps and the delivery of events. It is separate so that neither requests nor jobs can take all the
  * connections of the other. Batches may take longer than requests; the audit lifts the limit for itself.
  */
 export const jobPool: PoolSettings = {
   name: "rebid jobs",
-  poolSize: 12,
+  poolSize: 14,
   lockTimeoutSeconds: 10,
   statementTimeoutSeconds: 300,
   closesWhenSilent: true,

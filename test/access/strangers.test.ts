@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
 import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, putShared, uploadBriefFile } from "../factories/conversation.ts";
+import { toldOnce } from "../factories/notifications.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
@@ -36,6 +37,7 @@ interface World {
   webhookId: string;
   webhookDeliveryId: string;
   pushId: string;
+  notificationId: string;
   payoutId: string;
   questionId: string;
   messageKey: string;
@@ -80,6 +82,7 @@ beforeAll(async () => {
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
     pushId: (await buyer.post("/notifications/push", browserSubscription())).body.subscription.id,
+    notificationId: (await toldOnce(service, buyer)).id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
     questionId: asked.body.question.id,
     messageKey: (await putShared(bidder, `/bids/${bid.id}`)).storageKey,
@@ -190,6 +193,8 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "events.list": ["open", () => ({})],
   "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
+  "notifications.list": ["own view", () => ({})],
+  "notifications.read": ["not_found", ({ notificationId }) => ({ upTo: notificationId })],
   "notifications.listPush": ["own view", () => ({})],
   "notifications.subscribePush": ["own view", () => browserSubscription()],
   "notifications.unsubscribePush": ["not_found", ({ pushId }) => ({ id: pushId })],
@@ -259,7 +264,7 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
       priceCents: 8_000,
     });
     expect((await buyer.get(`/tasks/${world.deliveredTaskId}`)).body.task.status).toBe("delivered");
-    expect((await buyer.get("/keys")).body.keys).toHaveLength(1);
+    expect((await buyer.get("/keys")).body.keys).toHaveLength(2);
     const awarded = (await bidder.get(`/bids?status=awarded`)).body.bids;
     expect(awarded).toHaveLength(3);
   });

@@ -48,7 +48,11 @@ test("overlapping, slow and aborted transactions: nobody who follows skips, repe
         .transaction(async (tx) => {
           for (let event = 0; event <= own % 3; event++) {
             // At once, and not with the commit: so that transactions overlap for longer than they do in the service.
-            await recordEvents(tx, [newEvent("task.updated", { task }, event === 1 ? "everyone" : [ada.id, bo.id])]);
+            await recordEvents(
+              tx,
+              [newEvent("task.updated", { task }, event === 1 ? "everyone" : [ada.id, bo.id])],
+              null,
+            );
             if (own % 10 === 0) await sleep(Math.random() * 100);
           }
           if (own % 7 === 0) throw new Error("aborted");

@@ -53,6 +53,9 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "topup.credited": ["buyer"],
   "topup.reversed": ["buyer"],
   "payout.updated": ["winner"],
+  "key.created": [...roles],
+  "password.changed": ["winner"],
+  "account.suspended": ["loser"],
 };
 
 beforeAll(async () => {
@@ -115,6 +118,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
     tx.events.record("topup.credited", { topup }, [buyer.id]);
     tx.events.record("topup.reversed", { topup, reversal: { kind: "chargeback", amountCents: -1 } }, [buyer.id]);
     tx.events.record("payout.updated", { payout }, [winner.id]);
+    tx.events.record("password.changed", { user: winner }, [winner.id]);
+    tx.events.record("account.suspended", { user: loser }, [loser.id]);
   });
 
   for (const role of roles) {

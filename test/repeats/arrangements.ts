@@ -3,6 +3,7 @@ import { sql } from "../../server/store/connection.ts";
 import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, askedQuestion, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
+import { toldOnce } from "../factories/notifications.ts";
 import { createPayee } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
@@ -218,6 +219,10 @@ export const arrangements: Record<string, Arrange> = {
     const { made } = await between(service, disputedTask);
     const input = { id: made.dispute.id, resolution: "split", bidderCents: 3_000 };
     return { caller: await createModerator(service), input };
+  },
+  "notifications.read": async (service) => {
+    const caller = await createPerson(service);
+    return { caller, input: { upTo: (await toldOnce(service, caller)).id } };
   },
   "notifications.subscribePush": async (service) => {
     const caller = await createPerson(service);

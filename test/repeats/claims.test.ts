@@ -234,7 +234,7 @@ test.each([
     const open = () =>
       openChanges({
         isDryRun: false,
-        ...{ database, log, userId, idempotencyKey: key, operation: "payouts.create", showsSecret: false },
+        ...{ database, log, userId, keyId: null, idempotencyKey: key, operation: "payouts.create", showsSecret: false },
         readInput: async () => ({ amountCents: 2_000 }),
         hasLeft: () => false,
         pause: async () => {},

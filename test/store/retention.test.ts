@@ -55,6 +55,8 @@ const provedElsewhere: Record<string, string> = {
   uploads: "test/market/uploads/sweep.test.ts",
   push_subscriptions: "test/notifications/push.test.ts",
   push_keys: "test/notifications/push.test.ts",
+  notifications: "test/notifications/inbox.test.ts",
+  notification_cursor: "test/notifications/inbox.test.ts",
   events: "test/events/prune.test.ts",
   event_log: "test/events/prune.test.ts",
   event_log_entries: "test/events/prune.test.ts",

@@ -78,6 +78,8 @@ import type {
   ListMessagesResponse,
   ListModerationActions,
   ListModerationActionsResponse,
+  ListNotifications,
+  ListNotificationsResponse,
   ListOwnBids,
   ListOwnBidsResponse,
   ListOwnTasks,
@@ -100,9 +102,11 @@ import type {
   Login,
   LoginResponse,
   MarkMessagesRead,
+  MarkNotificationsRead,
   Message,
   ModeratedUser,
   ModerationAction,
+  Notification,
   OnboardingLink,
   Operations,
   OwnTask,
@@ -222,8 +226,8 @@ export class AuthApi extends Namespace {
   /**
    * Read my account.
    *
-   * Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API key
-   * has the scopes that it was created with.
+   * Returns your account, how much you have not read, and what the credentials of this request allow. A session has
+   * the scope `*`; an API key has the scopes that it was created with.
    *
    * `GET /auth/me`. With any credentials.
    *
@@ -1088,6 +1092,36 @@ export class MessagesApi extends Namespace {
 }
 
 export class NotificationsApi extends Namespace {
+  /**
+   * List my notifications.
+   *
+   * Lists what others, the clock and your own agents did that concerns you, newest first: a view of the event log,
+   * kept as long as that. What you did yourself in a session is not in it. `needsAction` is as of now, whatever was
+   * so when you were told.
+   *
+   * `GET /notifications`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401).
+   */
+  list(input: ListNotifications = {}, options: RequestOptions = {}): List<Notification, ListNotificationsResponse> {
+    return this.requests.readList("/notifications", "notifications", input, options);
+  }
+
+  /**
+   * Mark notifications as read.
+   *
+   * Marks one of your notifications and all older ones as read. None becomes unread again. It changes nothing about
+   * what they ask of you.
+   *
+   * `POST /notifications/read`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
+   */
+  read(input: MarkNotificationsRead, options: TryOptions = {}): Call<void> {
+    return this.requests.change("POST", "/notifications/read", input, options);
+  }
+
   /**
    * List my browsers with push.
    *

@@ -78,6 +78,8 @@ import type {
   ListMessagesResponse,
   ListModerationActions,
   ListModerationActionsResponse,
+  ListNotifications,
+  ListNotificationsResponse,
   ListOwnBids,
   ListOwnBidsResponse,
   ListOwnTasks,
@@ -101,6 +103,7 @@ import type {
   LoginResponse,
   LogMessage,
   MarkMessagesRead,
+  MarkNotificationsRead,
   OnboardingLink,
   Operations,
   PlaceBid,
@@ -322,6 +325,10 @@ export type RebidRouter = TRPCBuiltRouter<
       conversations: Query<ListConversations, ListConversationsResponse>;
     };
     notifications: {
+      /** List my notifications. */
+      list: Query<ListNotifications, ListNotificationsResponse>;
+      /** Mark notifications as read. */
+      read: Mutation<MarkNotificationsRead, void>;
       /** List my browsers with push. */
       listPush: Query<NoInput, ListPushNotificationsResponse>;
       /** Turn push on for this browser. */

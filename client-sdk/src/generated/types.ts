@@ -50,6 +50,8 @@ export interface AccountExport {
   sharedFiles: ExportedSharedFile[];
   /** Messages that you wrote. */
   messages: ExportedMessage[];
+  /** Notifications of the last 30 days. */
+  notifications: ExportedNotification[];
   /** Disputes of your tasks. */
   disputes: Dispute[];
   /** What you said of others. */
@@ -72,6 +74,23 @@ export interface AccountExport {
   ownModerationActions: ExportedModerationAction[];
   /** Null when this is everything. Otherwise, the rest follows with this as `after`. */
   nextPart: string | null;
+}
+
+/** Happens when a moderator or an operator suspends a user; for that user. */
+export interface AccountSuspendedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "account.suspended";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: AccountSuspendedEventData;
+}
+
+/** What events about a suspension have. */
+export interface AccountSuspendedEventData {
+  /** Whose account it is. */
+  user: Person;
 }
 
 export interface AdvanceTestClock {
@@ -569,6 +588,8 @@ export interface Caller {
   role: "member" | "moderator";
   /** Whether a login to this account needs a code. */
   hasSecondFactor: boolean;
+  /** Notifications that you have not marked as read. */
+  unreadCount: number;
 }
 
 /** What these credentials allow. */
@@ -1242,6 +1263,48 @@ export interface ExportedModerationAction {
   createdAt: string;
 }
 
+/** What you were told about an event. */
+export interface ExportedNotification {
+  id: string;
+  /** The type of the event that it is about. */
+  type:
+    | "task.created"
+    | "bid.received"
+    | "task.awarded"
+    | "delivery.posted"
+    | "task.accepted"
+    | "task.disputed"
+    | "task.dispute_resolved"
+    | "task.updated"
+    | "task.cancelled"
+    | "task.settled"
+    | "agreement.proposed"
+    | "agreement.ended"
+    | "task.expired"
+    | "task.changes_requested"
+    | "task.changes_declined"
+    | "bid.updated"
+    | "bid.withdrawn"
+    | "bid.rejected"
+    | "sample.posted"
+    | "rating.posted"
+    | "question.asked"
+    | "question.answered"
+    | "message.posted"
+    | "topup.credited"
+    | "topup.reversed"
+    | "payout.updated"
+    | "key.created"
+    | "password.changed"
+    | "account.suspended";
+  /** The event that it is about. */
+  event: string;
+  /** Whether you have marked it as read. */
+  read: boolean;
+  /** When you were told. ISO 8601. */
+  createdAt: string;
+}
+
 /** The account at the payment processor. */
 export interface ExportedPayoutAccount {
   /** The id at the payment processor. */
@@ -1499,6 +1562,32 @@ export interface InputIssue {
   message: string;
 }
 
+/** Happens when an API key is created; for the key's owner. */
+export interface KeyCreatedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "key.created";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: KeyCreatedEventData;
+}
+
+/** What events about a new API key have. */
+export interface KeyCreatedEventData {
+  /** The new key, without the key itself. */
+  key: KeyExcerpt;
+}
+
+/** An API key as events show it. */
+export interface KeyExcerpt {
+  id: string;
+  /** The name that its owner gave it. */
+  label: string;
+  /** What the key may do. */
+  scopes: Scope[];
+}
+
 /** The newest message: of its text, the first 500 characters. */
 export interface LastMessage {
   /** What it says; null if it has only files. */
@@ -1632,7 +1721,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 26 items. */
+  /** The types of events to return; all by default. 1 to 29 items. */
   types?:
     | (
         | "task.created"
@@ -1661,6 +1750,9 @@ export interface ListEvents {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "key.created"
+        | "password.changed"
+        | "account.suspended"
       )[]
     | undefined;
   /** Events per page. 1 to 100. Default: 50. */
@@ -1735,6 +1827,25 @@ export interface ListModerationActions {
 export interface ListModerationActionsResponse {
   /** Newest first. */
   actions: ModerationAction[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
+export interface ListNotifications {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  /** With `true`, only those that you have not marked as read. */
+  unread?: boolean | undefined;
+}
+
+export interface ListNotificationsResponse {
+  /** Newest first. */
+  notifications: Notification[];
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
@@ -1910,7 +2021,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 26 items. */
+  /** Deliveries of these events; all by default. 1 to 29 items. */
   event?:
     | (
         | "task.created"
@@ -1939,6 +2050,9 @@ export interface ListWebhookDeliveries {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "key.created"
+        | "password.changed"
+        | "account.suspended"
       )[]
     | undefined;
   /** Deliveries with one of these statuses; all by default. 1 to 3 items. */
@@ -2058,7 +2172,10 @@ export type LogEvent =
   | MessagePostedEvent
   | TopupCreditedEvent
   | TopupReversedEvent
-  | PayoutUpdatedEvent;
+  | PayoutUpdatedEvent
+  | KeyCreatedEvent
+  | PasswordChangedEvent
+  | AccountSuspendedEvent;
 
 /** One message of the event stream, over typed RPC. */
 export interface LogMessage {
@@ -2088,7 +2205,10 @@ export type LogOnlyEventType =
   | "message.posted"
   | "topup.credited"
   | "topup.reversed"
-  | "payout.updated";
+  | "payout.updated"
+  | "key.created"
+  | "password.changed"
+  | "account.suspended";
 
 export interface Login {
   /** Compared without regard to case. Up to 320 characters. */
@@ -2110,6 +2230,11 @@ export interface LoginResponse {
 export interface MarkMessagesRead {
   id: string;
   /** The newest message that you have read. */
+  upTo: string;
+}
+
+export interface MarkNotificationsRead {
+  /** The newest notification that you have seen. */
   upTo: string;
 }
 
@@ -2244,6 +2369,56 @@ export interface NewSpendLimit {
   per: "day" | "month" | "total";
 }
 
+/** What you were told about an event. */
+export interface Notification {
+  id: string;
+  /** The type of the event that it is about. */
+  type:
+    | "task.created"
+    | "bid.received"
+    | "task.awarded"
+    | "delivery.posted"
+    | "task.accepted"
+    | "task.disputed"
+    | "task.dispute_resolved"
+    | "task.updated"
+    | "task.cancelled"
+    | "task.settled"
+    | "agreement.proposed"
+    | "agreement.ended"
+    | "task.expired"
+    | "task.changes_requested"
+    | "task.changes_declined"
+    | "bid.updated"
+    | "bid.withdrawn"
+    | "bid.rejected"
+    | "sample.posted"
+    | "rating.posted"
+    | "question.asked"
+    | "question.answered"
+    | "message.posted"
+    | "topup.credited"
+    | "topup.reversed"
+    | "payout.updated"
+    | "key.created"
+    | "password.changed"
+    | "account.suspended";
+  /** One line, with titles and names as they were then. */
+  title: string;
+  /** One or two sentences more. */
+  text: string;
+  /** The page where you can act on it. A URL. */
+  url: string;
+  /** The event that it is about. */
+  event: string;
+  /** Whether it still waits for you, as of this moment. */
+  needsAction: boolean;
+  /** Whether you have marked it as read. */
+  read: boolean;
+  /** When you were told. ISO 8601. */
+  createdAt: string;
+}
+
 /** The page on which the payout onboarding continues. */
 export interface OnboardingLink {
   /** Redirect the browser here. The link works once. A URL. */
@@ -2301,6 +2476,23 @@ export interface OwnTask {
   deliveryDueAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
+}
+
+/** Happens when an account gets a new password, by its owner or with a mailed link; for the account's owner. */
+export interface PasswordChangedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "password.changed";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: PasswordChangedEventData;
+}
+
+/** What events about a new password have. */
+export interface PasswordChangedEventData {
+  /** Whose account it is. */
+  user: Person;
 }
 
 /** Money on its way from a wallet to its owner's bank account. */
@@ -2868,7 +3060,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 26 items. */
+  /** The types of events to return; all by default. 1 to 29 items. */
   types?:
     | (
         | "task.created"
@@ -2897,6 +3089,9 @@ export interface StreamEvents {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "key.created"
+        | "password.changed"
+        | "account.suspended"
       )[]
     | undefined;
   /**
@@ -3567,7 +3762,10 @@ export interface WebhookDelivery {
     | "message.posted"
     | "topup.credited"
     | "topup.reversed"
-    | "payout.updated";
+    | "payout.updated"
+    | "key.created"
+    | "password.changed"
+    | "account.suspended";
   /** `pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed. */
   status: "pending" | "succeeded" | "failed";
   /** Oldest first. The latest 20 are kept. */
@@ -3635,7 +3833,10 @@ export type LogEventType =
   | "message.posted"
   | "topup.credited"
   | "topup.reversed"
-  | "payout.updated";
+  | "payout.updated"
+  | "key.created"
+  | "password.changed"
+  | "account.suspended";
 
 /** An event as webhooks send it. */
 export type WebhookEvent =

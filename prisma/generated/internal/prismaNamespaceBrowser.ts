@@ -77,6 +77,8 @@ export const ModelName = {
   Agreement: 'Agreement',
   FileTotal: 'FileTotal',
   ModerationAction: 'ModerationAction',
+  Notification: 'Notification',
+  NotificationCursor: 'NotificationCursor',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -517,6 +519,30 @@ export const ModerationActionScalarFieldEnum = {
 export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
+export const NotificationScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  eventId: 'eventId',
+  actId: 'actId',
+  type: 'type',
+  kind: 'kind',
+  keyLabel: 'keyLabel',
+  read: 'read',
+  createdAt: 'createdAt'
+} as const
+
+export type NotificationScalarFieldEnum = (typeof NotificationScalarFieldEnum)[keyof typeof NotificationScalarFieldEnum]
+
+
+export const NotificationCursorScalarFieldEnum = {
+  id: 'id',
+  position: 'position',
+  toldAt: 'toldAt'
+} as const
+
+export type NotificationCursorScalarFieldEnum = (typeof NotificationCursorScalarFieldEnum)[keyof typeof NotificationCursorScalarFieldEnum]
+
+
 export const TopupScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
@@ -657,7 +683,10 @@ export const EventScalarFieldEnum = {
   data: 'data',
   createdAt: 'createdAt',
   fannedOutAt: 'fannedOutAt',
-  traceParent: 'traceParent'
+  traceParent: 'traceParent',
+  actorId: 'actorId',
+  actorKeyId: 'actorKeyId',
+  actId: 'actId'
 } as const
 
 export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]

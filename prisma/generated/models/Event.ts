@@ -31,6 +31,9 @@ export type EventMinAggregateOutputType = {
   createdAt: Date | null
   fannedOutAt: Date | null
   traceParent: string | null
+  actorId: string | null
+  actorKeyId: string | null
+  actId: string | null
 }
 
 export type EventMaxAggregateOutputType = {
@@ -40,6 +43,9 @@ export type EventMaxAggregateOutputType = {
   createdAt: Date | null
   fannedOutAt: Date | null
   traceParent: string | null
+  actorId: string | null
+  actorKeyId: string | null
+  actId: string | null
 }
 
 export type EventCountAggregateOutputType = {
@@ -51,6 +57,9 @@ export type EventCountAggregateOutputType = {
   createdAt: number
   fannedOutAt: number
   traceParent: number
+  actorId: number
+  actorKeyId: number
+  actId: number
   _all: number
 }
 
@@ -62,6 +71,9 @@ export type EventMinAggregateInputType = {
   createdAt?: true
   fannedOutAt?: true
   traceParent?: true
+  actorId?: true
+  actorKeyId?: true
+  actId?: true
 }
 
 export type EventMaxAggregateInputType = {
@@ -71,6 +83,9 @@ export type EventMaxAggregateInputType = {
   createdAt?: true
   fannedOutAt?: true
   traceParent?: true
+  actorId?: true
+  actorKeyId?: true
+  actId?: true
 }
 
 export type EventCountAggregateInputType = {
@@ -82,6 +97,9 @@ export type EventCountAggregateInputType = {
   createdAt?: true
   fannedOutAt?: true
   traceParent?: true
+  actorId?: true
+  actorKeyId?: true
+  actId?: true
   _all?: true
 }
 
@@ -166,6 +184,9 @@ export type EventGroupByOutputType = {
   createdAt: Date
   fannedOutAt: Date | null
   traceParent: string | null
+  actorId: string | null
+  actorKeyId: string | null
+  actId: string | null
   _count: EventCountAggregateOutputType | null
   _min: EventMinAggregateOutputType | null
   _max: EventMaxAggregateOutputType | null
@@ -198,9 +219,13 @@ export type EventWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
+  actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actId?: Prisma.UuidNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
   logRow?: Prisma.EventLogRowListRelationFilter
+  notifications?: Prisma.NotificationListRelationFilter
 }
 
 export type EventOrderByWithRelationInput = {
@@ -212,9 +237,13 @@ export type EventOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrderInput | Prisma.SortOrder
   traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
+  actorId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actorKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actId?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
   logRow?: Prisma.EventLogRowOrderByRelationAggregateInput
+  notifications?: Prisma.NotificationOrderByRelationAggregateInput
 }
 
 export type EventWhereUniqueInput = Prisma.AtLeast<{
@@ -229,9 +258,13 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
+  actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actId?: Prisma.UuidNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
   logRow?: Prisma.EventLogRowListRelationFilter
+  notifications?: Prisma.NotificationListRelationFilter
 }, "id">
 
 export type EventOrderByWithAggregationInput = {
@@ -243,6 +276,9 @@ export type EventOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrderInput | Prisma.SortOrder
   traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
+  actorId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actorKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  actId?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.EventCountOrderByAggregateInput
   _max?: Prisma.EventMaxOrderByAggregateInput
   _min?: Prisma.EventMinOrderByAggregateInput
@@ -260,6 +296,9 @@ export type EventScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Event"> | Date | string | null
   traceParent?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
+  actorId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
+  actorKeyId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
+  actId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
 }
 
 export type EventCreateInput = {
@@ -270,9 +309,13 @@ export type EventCreateInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateInput = {
@@ -284,8 +327,12 @@ export type EventUncheckedCreateInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventUpdateInput = {
@@ -296,9 +343,13 @@ export type EventUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateInput = {
@@ -310,8 +361,12 @@ export type EventUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateManyInput = {
@@ -323,6 +378,9 @@ export type EventCreateManyInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
 }
 
 export type EventUpdateManyMutationInput = {
@@ -333,6 +391,9 @@ export type EventUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type EventUncheckedUpdateManyInput = {
@@ -344,6 +405,9 @@ export type EventUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type EventListRelationFilter = {
@@ -356,6 +420,11 @@ export type EventOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
+export type EventScalarRelationFilter = {
+  is?: Prisma.EventWhereInput
+  isNot?: Prisma.EventWhereInput
+}
+
 export type EventCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   type?: Prisma.SortOrder
@@ -365,6 +434,9 @@ export type EventCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
   traceParent?: Prisma.SortOrder
+  actorId?: Prisma.SortOrder
+  actorKeyId?: Prisma.SortOrder
+  actId?: Prisma.SortOrder
 }
 
 export type EventMaxOrderByAggregateInput = {
@@ -374,6 +446,9 @@ export type EventMaxOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
   traceParent?: Prisma.SortOrder
+  actorId?: Prisma.SortOrder
+  actorKeyId?: Prisma.SortOrder
+  actId?: Prisma.SortOrder
 }
 
 export type EventMinOrderByAggregateInput = {
@@ -383,11 +458,9 @@ export type EventMinOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
   traceParent?: Prisma.SortOrder
-}
-
-export type EventScalarRelationFilter = {
-  is?: Prisma.EventWhereInput
-  isNot?: Prisma.EventWhereInput
+  actorId?: Prisma.SortOrder
+  actorKeyId?: Prisma.SortOrder
+  actId?: Prisma.SortOrder
 }
 
 export type EventCreateNestedManyWithoutTaskInput = {
@@ -430,6 +503,20 @@ export type EventUncheckedUpdateManyWithoutTaskNestedInput = {
   update?: Prisma.EventUpdateWithWhereUniqueWithoutTaskInput | Prisma.EventUpdateWithWhereUniqueWithoutTaskInput[]
   updateMany?: Prisma.EventUpdateManyWithWhereWithoutTaskInput | Prisma.EventUpdateManyWithWhereWithoutTaskInput[]
   deleteMany?: Prisma.EventScalarWhereInput | Prisma.EventScalarWhereInput[]
+}
+
+export type EventCreateNestedOneWithoutNotificationsInput = {
+  create?: Prisma.XOR<Prisma.EventCreateWithoutNotificationsInput, Prisma.EventUncheckedCreateWithoutNotificationsInput>
+  connectOrCreate?: Prisma.EventCreateOrConnectWithoutNotificationsInput
+  connect?: Prisma.EventWhereUniqueInput
+}
+
+export type EventUpdateOneRequiredWithoutNotificationsNestedInput = {
+  create?: Prisma.XOR<Prisma.EventCreateWithoutNotificationsInput, Prisma.EventUncheckedCreateWithoutNotificationsInput>
+  connectOrCreate?: Prisma.EventCreateOrConnectWithoutNotificationsInput
+  upsert?: Prisma.EventUpsertWithoutNotificationsInput
+  connect?: Prisma.EventWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.EventUpdateToOneWithWhereWithoutNotificationsInput, Prisma.EventUpdateWithoutNotificationsInput>, Prisma.EventUncheckedUpdateWithoutNotificationsInput>
 }
 
 export type EventCreaterecipientsInput = {
@@ -477,8 +564,12 @@ export type EventCreateWithoutTaskInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateWithoutTaskInput = {
@@ -489,8 +580,12 @@ export type EventUncheckedCreateWithoutTaskInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventCreateOrConnectWithoutTaskInput = {
@@ -531,6 +626,89 @@ export type EventScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
+  actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  actId?: Prisma.UuidNullableFilter<"Event"> | string | null
+}
+
+export type EventCreateWithoutNotificationsInput = {
+  id?: string
+  type: string
+  recipients?: Prisma.EventCreaterecipientsInput | string[]
+  data: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  fannedOutAt?: Date | string | null
+  traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
+  task?: Prisma.TaskCreateNestedOneWithoutEventsInput
+  deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
+}
+
+export type EventUncheckedCreateWithoutNotificationsInput = {
+  id?: string
+  type: string
+  taskId?: string | null
+  recipients?: Prisma.EventCreaterecipientsInput | string[]
+  data: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  fannedOutAt?: Date | string | null
+  traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
+  deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
+}
+
+export type EventCreateOrConnectWithoutNotificationsInput = {
+  where: Prisma.EventWhereUniqueInput
+  create: Prisma.XOR<Prisma.EventCreateWithoutNotificationsInput, Prisma.EventUncheckedCreateWithoutNotificationsInput>
+}
+
+export type EventUpsertWithoutNotificationsInput = {
+  update: Prisma.XOR<Prisma.EventUpdateWithoutNotificationsInput, Prisma.EventUncheckedUpdateWithoutNotificationsInput>
+  create: Prisma.XOR<Prisma.EventCreateWithoutNotificationsInput, Prisma.EventUncheckedCreateWithoutNotificationsInput>
+  where?: Prisma.EventWhereInput
+}
+
+export type EventUpdateToOneWithWhereWithoutNotificationsInput = {
+  where?: Prisma.EventWhereInput
+  data: Prisma.XOR<Prisma.EventUpdateWithoutNotificationsInput, Prisma.EventUncheckedUpdateWithoutNotificationsInput>
+}
+
+export type EventUpdateWithoutNotificationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
+  recipients?: Prisma.EventUpdaterecipientsInput | string[]
+  data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
+  deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
+}
+
+export type EventUncheckedUpdateWithoutNotificationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  recipients?: Prisma.EventUpdaterecipientsInput | string[]
+  data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateWithoutLogRowInput = {
@@ -541,8 +719,12 @@ export type EventCreateWithoutLogRowInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateWithoutLogRowInput = {
@@ -554,7 +736,11 @@ export type EventUncheckedCreateWithoutLogRowInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventCreateOrConnectWithoutLogRowInput = {
@@ -581,8 +767,12 @@ export type EventUpdateWithoutLogRowInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateWithoutLogRowInput = {
@@ -594,7 +784,11 @@ export type EventUncheckedUpdateWithoutLogRowInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateWithoutDeliveriesInput = {
@@ -605,8 +799,12 @@ export type EventCreateWithoutDeliveriesInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateWithoutDeliveriesInput = {
@@ -618,7 +816,11 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventCreateOrConnectWithoutDeliveriesInput = {
@@ -645,8 +847,12 @@ export type EventUpdateWithoutDeliveriesInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateWithoutDeliveriesInput = {
@@ -658,7 +864,11 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateManyTaskInput = {
@@ -669,6 +879,9 @@ export type EventCreateManyTaskInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   traceParent?: string | null
+  actorId?: string | null
+  actorKeyId?: string | null
+  actId?: string | null
 }
 
 export type EventUpdateWithoutTaskInput = {
@@ -679,8 +892,12 @@ export type EventUpdateWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateWithoutTaskInput = {
@@ -691,8 +908,12 @@ export type EventUncheckedUpdateWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateManyWithoutTaskInput = {
@@ -703,6 +924,9 @@ export type EventUncheckedUpdateManyWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -713,11 +937,13 @@ export type EventUncheckedUpdateManyWithoutTaskInput = {
 export type EventCountOutputType = {
   deliveries: number
   logRow: number
+  notifications: number
 }
 
 export type EventCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   deliveries?: boolean | EventCountOutputTypeCountDeliveriesArgs
   logRow?: boolean | EventCountOutputTypeCountLogRowArgs
+  notifications?: boolean | EventCountOutputTypeCountNotificationsArgs
 }
 
 /**
@@ -744,6 +970,13 @@ export type EventCountOutputTypeCountLogRowArgs<ExtArgs extends runtime.Types.Ex
   where?: Prisma.EventLogRowWhereInput
 }
 
+/**
+ * EventCountOutputType without action
+ */
+export type EventCountOutputTypeCountNotificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.NotificationWhereInput
+}
+
 
 export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -754,9 +987,13 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   createdAt?: boolean
   fannedOutAt?: boolean
   traceParent?: boolean
+  actorId?: boolean
+  actorKeyId?: boolean
+  actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
   logRow?: boolean | Prisma.Event$logRowArgs<ExtArgs>
+  notifications?: boolean | Prisma.Event$notificationsArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -769,6 +1006,9 @@ export type EventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   createdAt?: boolean
   fannedOutAt?: boolean
   traceParent?: boolean
+  actorId?: boolean
+  actorKeyId?: boolean
+  actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -781,6 +1021,9 @@ export type EventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   createdAt?: boolean
   fannedOutAt?: boolean
   traceParent?: boolean
+  actorId?: boolean
+  actorKeyId?: boolean
+  actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -793,13 +1036,17 @@ export type EventSelectScalar = {
   createdAt?: boolean
   fannedOutAt?: boolean
   traceParent?: boolean
+  actorId?: boolean
+  actorKeyId?: boolean
+  actId?: boolean
 }
 
-export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt" | "traceParent", ExtArgs["result"]["event"]>
+export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt" | "traceParent" | "actorId" | "actorKeyId" | "actId", ExtArgs["result"]["event"]>
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
   logRow?: boolean | Prisma.Event$logRowArgs<ExtArgs>
+  notifications?: boolean | Prisma.Event$notificationsArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type EventIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -815,6 +1062,7 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     task: Prisma.$TaskPayload<ExtArgs> | null
     deliveries: Prisma.$WebhookDeliveryPayload<ExtArgs>[]
     logRow: Prisma.$EventLogRowPayload<ExtArgs>[]
+    notifications: Prisma.$NotificationPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -825,6 +1073,9 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     createdAt: Date
     fannedOutAt: Date | null
     traceParent: string | null
+    actorId: string | null
+    actorKeyId: string | null
+    actId: string | null
   }, ExtArgs["result"]["event"]>
   composites: {}
 }
@@ -1222,6 +1473,7 @@ export interface Prisma__EventClient<T, Null = never, ExtArgs extends runtime.Ty
   task<T extends Prisma.Event$taskArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$taskArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   deliveries<T extends Prisma.Event$deliveriesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$deliveriesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookDeliveryPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   logRow<T extends Prisma.Event$logRowArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$logRowArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventLogRowPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  notifications<T extends Prisma.Event$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1259,6 +1511,9 @@ export interface EventFieldRefs {
   readonly createdAt: Prisma.FieldRef<"Event", 'DateTime'>
   readonly fannedOutAt: Prisma.FieldRef<"Event", 'DateTime'>
   readonly traceParent: Prisma.FieldRef<"Event", 'String'>
+  readonly actorId: Prisma.FieldRef<"Event", 'String'>
+  readonly actorKeyId: Prisma.FieldRef<"Event", 'String'>
+  readonly actId: Prisma.FieldRef<"Event", 'String'>
 }
     
 
@@ -1724,6 +1979,30 @@ export type Event$logRowArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.EventLogRowScalarFieldEnum | Prisma.EventLogRowScalarFieldEnum[]
+}
+
+/**
+ * Event.notifications
+ */
+export type Event$notificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Notification
+   */
+  select?: Prisma.NotificationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Notification
+   */
+  omit?: Prisma.NotificationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.NotificationInclude<ExtArgs> | null
+  where?: Prisma.NotificationWhereInput
+  orderBy?: Prisma.NotificationOrderByWithRelationInput | Prisma.NotificationOrderByWithRelationInput[]
+  cursor?: Prisma.NotificationWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.NotificationScalarFieldEnum | Prisma.NotificationScalarFieldEnum[]
 }
 
 /**

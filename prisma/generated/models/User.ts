@@ -247,6 +247,7 @@ export type UserWhereInput = {
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
+  notifications?: Prisma.NotificationListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }
@@ -287,6 +288,7 @@ export type UserOrderByWithRelationInput = {
   totpFactor?: Prisma.TotpFactorOrderByWithRelationInput
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
+  notifications?: Prisma.NotificationOrderByRelationAggregateInput
   moderated?: Prisma.ModerationActionOrderByRelationAggregateInput
   moderations?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
@@ -330,6 +332,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
+  notifications?: Prisma.NotificationListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }, "id" | "email" | "createdAt">
@@ -402,6 +405,7 @@ export type UserCreateInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -442,6 +446,7 @@ export type UserUncheckedCreateInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -482,6 +487,7 @@ export type UserUpdateInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -522,6 +528,7 @@ export type UserUncheckedUpdateInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -950,6 +957,20 @@ export type UserUpdateOneWithoutModerationsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutModerationsInput, Prisma.UserUpdateWithoutModerationsInput>, Prisma.UserUncheckedUpdateWithoutModerationsInput>
 }
 
+export type UserCreateNestedOneWithoutNotificationsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationsInput, Prisma.UserUncheckedCreateWithoutNotificationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutNotificationsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationsInput, Prisma.UserUncheckedCreateWithoutNotificationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationsInput
+  upsert?: Prisma.UserUpsertWithoutNotificationsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutNotificationsInput, Prisma.UserUpdateWithoutNotificationsInput>, Prisma.UserUncheckedUpdateWithoutNotificationsInput>
+}
+
 export type UserCreateNestedOneWithoutTopupsInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
@@ -1055,6 +1076,7 @@ export type UserCreateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1094,6 +1116,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1149,6 +1172,7 @@ export type UserUpdateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1188,6 +1212,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1227,6 +1252,7 @@ export type UserCreateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1266,6 +1292,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1321,6 +1348,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1360,6 +1388,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1399,6 +1428,7 @@ export type UserCreateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1438,6 +1468,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1493,6 +1524,7 @@ export type UserUpdateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1532,6 +1564,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1571,6 +1604,7 @@ export type UserCreateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1610,6 +1644,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1665,6 +1700,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1704,6 +1740,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1743,6 +1780,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1782,6 +1820,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1837,6 +1876,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1876,6 +1916,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1915,6 +1956,7 @@ export type UserCreateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1954,6 +1996,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2009,6 +2052,7 @@ export type UserUpdateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2048,6 +2092,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2087,6 +2132,7 @@ export type UserCreateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2126,6 +2172,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2181,6 +2228,7 @@ export type UserUpdateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2220,6 +2268,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2259,6 +2308,7 @@ export type UserCreateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2298,6 +2348,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2342,6 +2393,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2381,6 +2433,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2436,6 +2489,7 @@ export type UserUpdateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2475,6 +2529,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2525,6 +2580,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2564,6 +2620,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2603,6 +2660,7 @@ export type UserCreateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2642,6 +2700,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2697,6 +2756,7 @@ export type UserUpdateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2736,6 +2796,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2775,6 +2836,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2814,6 +2876,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2858,6 +2921,7 @@ export type UserCreateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2897,6 +2961,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2952,6 +3017,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2991,6 +3057,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3041,6 +3108,7 @@ export type UserUpdateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3080,6 +3148,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3119,6 +3188,7 @@ export type UserCreateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3158,6 +3228,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3213,6 +3284,7 @@ export type UserUpdateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3252,6 +3324,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3291,6 +3364,7 @@ export type UserCreateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3330,6 +3404,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3385,6 +3460,7 @@ export type UserUpdateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3424,6 +3500,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3463,6 +3540,7 @@ export type UserCreateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3502,6 +3580,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3546,6 +3625,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3585,6 +3665,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3640,6 +3721,7 @@ export type UserUpdateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3679,6 +3761,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3729,6 +3812,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3768,6 +3852,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3807,6 +3892,7 @@ export type UserCreateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3846,6 +3932,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3901,6 +3988,7 @@ export type UserUpdateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3940,6 +4028,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3979,6 +4068,7 @@ export type UserCreateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4018,6 +4108,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4073,6 +4164,7 @@ export type UserUpdateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4112,6 +4204,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4151,6 +4244,7 @@ export type UserCreateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4190,6 +4284,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4245,6 +4340,7 @@ export type UserUpdateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4284,6 +4380,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4323,6 +4420,7 @@ export type UserCreateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4362,6 +4460,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4417,6 +4516,7 @@ export type UserUpdateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4456,6 +4556,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4496,6 +4597,7 @@ export type UserCreateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
@@ -4535,6 +4637,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4579,6 +4682,7 @@ export type UserCreateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
 }
 
@@ -4618,6 +4722,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
 }
 
@@ -4673,6 +4778,7 @@ export type UserUpdateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
@@ -4712,6 +4818,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4762,6 +4869,7 @@ export type UserUpdateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
 }
 
@@ -4801,7 +4909,184 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+}
+
+export type UserCreateWithoutNotificationsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutNotificationsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutNotificationsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationsInput, Prisma.UserUncheckedCreateWithoutNotificationsInput>
+}
+
+export type UserUpsertWithoutNotificationsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutNotificationsInput, Prisma.UserUncheckedUpdateWithoutNotificationsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationsInput, Prisma.UserUncheckedCreateWithoutNotificationsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutNotificationsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutNotificationsInput, Prisma.UserUncheckedUpdateWithoutNotificationsInput>
+}
+
+export type UserUpdateWithoutNotificationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutNotificationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutTopupsInput = {
@@ -4839,6 +5124,7 @@ export type UserCreateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4878,6 +5164,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4933,6 +5220,7 @@ export type UserUpdateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4972,6 +5260,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5011,6 +5300,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5050,6 +5340,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5105,6 +5396,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5144,6 +5436,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5183,6 +5476,7 @@ export type UserCreateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5222,6 +5516,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5277,6 +5572,7 @@ export type UserUpdateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5316,6 +5612,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5355,6 +5652,7 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5394,6 +5692,7 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5449,6 +5748,7 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5488,6 +5788,7 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5527,6 +5828,7 @@ export type UserCreateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5566,6 +5868,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5621,6 +5924,7 @@ export type UserUpdateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5660,6 +5964,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5690,6 +5995,7 @@ export type UserCountOutputType = {
   webhooks: number
   recoveryCodes: number
   pushSubscriptions: number
+  notifications: number
   moderated: number
   moderations: number
 }
@@ -5715,6 +6021,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   webhooks?: boolean | UserCountOutputTypeCountWebhooksArgs
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
+  notifications?: boolean | UserCountOutputTypeCountNotificationsArgs
   moderated?: boolean | UserCountOutputTypeCountModeratedArgs
   moderations?: boolean | UserCountOutputTypeCountModerationsArgs
 }
@@ -5872,6 +6179,13 @@ export type UserCountOutputTypeCountPushSubscriptionsArgs<ExtArgs extends runtim
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountNotificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.NotificationWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountModeratedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ModerationActionWhereInput
 }
@@ -5920,6 +6234,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
+  notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -5991,6 +6306,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
+  notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -6026,6 +6342,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     totpFactor: Prisma.$TotpFactorPayload<ExtArgs> | null
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
+    notifications: Prisma.$NotificationPayload<ExtArgs>[]
     moderated: Prisma.$ModerationActionPayload<ExtArgs>[]
     moderations: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
@@ -6459,6 +6776,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   totpFactor<T extends Prisma.User$totpFactorArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpFactorArgs<ExtArgs>>): Prisma.Prisma__TotpFactorClient<runtime.Types.Result.GetResult<Prisma.$TotpFactorPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  notifications<T extends Prisma.User$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderated<T extends Prisma.User$moderatedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderatedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderations<T extends Prisma.User$moderationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -7465,6 +7783,30 @@ export type User$pushSubscriptionsArgs<ExtArgs extends runtime.Types.Extensions.
   take?: number
   skip?: number
   distinct?: Prisma.PushSubscriptionScalarFieldEnum | Prisma.PushSubscriptionScalarFieldEnum[]
+}
+
+/**
+ * User.notifications
+ */
+export type User$notificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Notification
+   */
+  select?: Prisma.NotificationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Notification
+   */
+  omit?: Prisma.NotificationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.NotificationInclude<ExtArgs> | null
+  where?: Prisma.NotificationWhereInput
+  orderBy?: Prisma.NotificationOrderByWithRelationInput | Prisma.NotificationOrderByWithRelationInput[]
+  cursor?: Prisma.NotificationWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.NotificationScalarFieldEnum | Prisma.NotificationScalarFieldEnum[]
 }
 
 /**

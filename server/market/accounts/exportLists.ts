@@ -99,6 +99,11 @@ export const exportSources: Record<ExportListName, ExportList> = {
     ownedBy: (user) => sql`m.sender_id = ${user}`,
     table: sql`m`,
   },
+  notifications: {
+    select: sql`SELECT n.id, n.type, n.event_id AS event, n.read, n.created_at AS "createdAt" FROM notifications n`,
+    ownedBy: (user) => sql`n.user_id = ${user}`,
+    table: sql`n`,
+  },
   disputes: {
     select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,
     ownedBy: (user) => sql`

@@ -62,6 +62,8 @@ export async function suspendUser(
   );
   await deleteCredentials(tx, userId);
   await recordAction(tx, { action: "suspend_user", moderatorId, userId, reason });
+  const { id, displayName } = suspended;
+  tx.events.record("account.suspended", { user: { id, displayName } }, [userId]);
   tx.onCommit(() => securityLog.record(by, "user.suspended", { targetUserId: userId }));
   tx.jobs.add("windDown", { userId });
   return suspended;

@@ -5,6 +5,7 @@ import { hashPassword } from "../../auth/passwords.ts";
 import { assertPassword } from "../../auth/reauthenticate.ts";
 import { endSessions } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
+import type { Person } from "../../schemas/common.ts";
 import { Password, PasswordAttempt } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
@@ -34,13 +35,15 @@ export const changePassword = sessionOnly
     const oldHash = await assertPassword(ctx, input.currentPassword);
     const newHash = await hashPassword(input.newPassword, { ...ctx.client, account: ctx.userId });
     await ctx.database.transaction(async (tx) => {
-      const [changed] = await tx.query(sql`
+      const [user] = await tx.query<Person>(sql`
         UPDATE users SET password_hash = ${newHash}
-        WHERE id = ${ctx.userId}::uuid AND password_hash = ${oldHash} RETURNING 1`);
+        WHERE id = ${ctx.userId}::uuid AND password_hash = ${oldHash}
+        RETURNING id, display_name AS "displayName"`);
       // Another change was faster.
-      if (!changed) throw new ApiError("invalid_credentials", { message: "The current password is wrong." });
+      if (!user) throw new ApiError("invalid_credentials", { message: "The current password is wrong." });
       await endSessions(tx, ctx.userId, principal.kind === "session" ? principal.sessionId : null);
       await voidResetTokens(tx, ctx.userId, ctx.clock.now());
+      tx.events.record("password.changed", { user }, [ctx.userId]);
       tx.onCommit(() => ctx.securityLog.record(ctx, "password.changed"));
     });
   });

@@ -14,7 +14,7 @@ export const me = signedIn
     rest: { method: "GET", path: "/auth/me" },
     summary: "Read my account",
     description:
-      "Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API " +
+      "Returns your account, how much you have not read, and what the credentials of this request allow. A session has the scope `*`; an API " +
       "key has the scopes that it was created with.",
   })
   .input(NoInput)
@@ -46,20 +46,22 @@ export const me = signedIn
         hasSecondFactor: z
           .boolean()
           .meta({ description: "Whether a login to this account needs a code.", example: false }),
+        unreadCount: z.int32().meta({ description: "Notifications that you have not marked as read.", example: 0 }),
       })
       .meta({ id: "Caller", description: "Who is calling." }),
   )
   .query(async ({ ctx }) => {
     const { principal, settings } = ctx;
-    type Account = User & { role: "member" | "moderator"; hasSecondFactor: boolean };
+    type Account = User & { role: "member" | "moderator"; hasSecondFactor: boolean; unreadCount: number };
     const [account] = await ctx.database.query<Account>(sql`
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt",
              email_verified_at AS "emailVerifiedAt", role,
-             EXISTS (SELECT 1 FROM totp_factors f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS "hasSecondFactor"
+             EXISTS (SELECT 1 FROM totp_factors f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS "hasSecondFactor",
+             (SELECT count(*)::int FROM notifications n WHERE n.user_id = u.id AND NOT n.read) AS "unreadCount"
       FROM users u WHERE id = ${ctx.userId}::uuid`);
     if (!account) throw new ApiError("unauthenticated");
-    const { role, hasSecondFactor, ...user } = account;
-    const caller = { user, role, hasSecondFactor };
+    const { role, hasSecondFactor, unreadCount, ...user } = account;
+    const caller = { user, role, hasSecondFactor, unreadCount };
     if (principal.kind === "session") {
       const auth = { kind: "session" as const, scopes: ["*" as const], moderator: mayModerate(principal, settings) };
       return { ...caller, auth };

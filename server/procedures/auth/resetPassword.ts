@@ -4,8 +4,9 @@ import { assertUncommon } from "../../auth/commonPasswords.ts";
 import { hashPassword } from "../../auth/passwords.ts";
 import { ApiError } from "../../errors.ts";
 import { reclaimAccount } from "../../market/accounts/reclaim.ts";
+import type { Person } from "../../schemas/common.ts";
 import { AccountToken, Password } from "../../schemas/user.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { anyone } from "../../trpc.ts";
 
 export const resetPassword = anyone
@@ -31,7 +32,12 @@ export const resetPassword = anyone
       const token = await takeToken(tx, "reset_password", input.token, now);
       if (token === null) throw new ApiError("invalid_token");
       const { userId, wasMailed } = token;
-      await tx.query(sql`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${userId}::uuid`);
+      const user = await queryOne<Person>(
+        tx,
+        sql`
+        UPDATE users SET password_hash = ${passwordHash} WHERE id = ${userId}::uuid
+        RETURNING id, display_name AS "displayName"`,
+      );
       const { revokedKeyIds } = await reclaimAccount(tx, userId, { now, byMail: wasMailed });
       if (wasMailed) {
         await tx.query(sql`
@@ -39,6 +45,7 @@ export const resetPassword = anyone
           WHERE id = ${userId}::uuid AND email_verified_at IS NULL`);
       }
       await voidResetTokens(tx, userId, now);
+      tx.events.record("password.changed", { user }, [userId]);
       tx.onCommit(() => ctx.securityLog.record(ctx, "password.reset", { userId, revokedKeyIds }));
     });
   });

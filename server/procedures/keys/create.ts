@@ -52,6 +52,7 @@ export const create = sessionOnly
         const message = `You already have ${MAX_KEYS} API keys: revoke one first.`;
         throw new ApiError("limit_reached", { message, limit: MAX_KEYS });
       }
+      tx.events.record("key.created", { key }, [ctx.userId]);
       tx.onCommit(() => ctx.securityLog.record(ctx, "key.created", { createdKeyId: key.id, scopes: key.scopes }));
       return key;
     });

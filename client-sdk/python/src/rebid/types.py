@@ -58,6 +58,8 @@ class AccountExport(Model):
     """Files of briefs and messages that you uploaded."""
     messages: list[ExportedMessage]
     """Messages that you wrote."""
+    notifications: list[ExportedNotification]
+    """Notifications of the last 30 days."""
     disputes: list[Dispute]
     """Disputes of your tasks."""
     ratings_given: list[Rating]
@@ -80,6 +82,25 @@ class AccountExport(Model):
     """What you did as a moderator, without the names of those it was done to."""
     next_part: str | None
     """Null when this is everything. Otherwise, the rest follows with this as `after`."""
+
+
+class AccountSuspendedEvent(Model):
+    """Happens when a moderator or an operator suspends a user; for that user."""
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["account.suspended"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: AccountSuspendedEventData
+
+
+class AccountSuspendedEventData(Model):
+    """What events about a suspension have."""
+
+    user: Person
+    """Whose account it is."""
 
 
 class Agreement(Model):
@@ -520,6 +541,8 @@ class Caller(Model):
     """A moderator may need a session with a second factor to act as one: see `auth.moderator`."""
     has_second_factor: bool
     """Whether a login to this account needs a code."""
+    unread_count: int
+    """Notifications that you have not marked as read."""
 
 
 class CallerCredentials(Model):
@@ -1095,6 +1118,20 @@ class ExportedModerationAction(Model):
     """When it was done. ISO 8601."""
 
 
+class ExportedNotification(Model):
+    """What you were told about an event."""
+
+    id: str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+    """The type of the event that it is about."""
+    event: str
+    """The event that it is about."""
+    read: bool
+    """Whether you have marked it as read."""
+    created_at: datetime
+    """When you were told. ISO 8601."""
+
+
 class ExportedPayoutAccount(Model):
     """The account at the payment processor."""
 
@@ -1282,6 +1319,35 @@ class InputIssue(Model):
     """What is wrong, and what is allowed instead."""
 
 
+class KeyCreatedEvent(Model):
+    """Happens when an API key is created; for the key's owner."""
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["key.created"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: KeyCreatedEventData
+
+
+class KeyCreatedEventData(Model):
+    """What events about a new API key have."""
+
+    key: KeyExcerpt
+    """The new key, without the key itself."""
+
+
+class KeyExcerpt(Model):
+    """An API key as events show it."""
+
+    id: str
+    label: str
+    """The name that its owner gave it."""
+    scopes: list[Scope]
+    """What the key may do."""
+
+
 class LastMessage(Model):
     """The newest message: of its text, the first 500 characters."""
 
@@ -1382,6 +1448,13 @@ class ListMessagesResponse(Model):
 
 class ListModerationActionsResponse(Model):
     actions: list[ModerationAction]
+    """Newest first."""
+    next_cursor: str | None
+    """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
+
+
+class ListNotificationsResponse(Model):
+    notifications: list[Notification]
     """Newest first."""
     next_cursor: str | None
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
@@ -1537,7 +1610,7 @@ class LogMessage(Model):
     """Send it as `after` to go on behind this point. Opaque."""
 
 
-LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated"] | str
+LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
 """The types of the event log beyond `WebhookEventType`."""
 
 
@@ -1678,6 +1751,28 @@ class NewSpendLimit(Model):
     """The period: a day or month in UTC, or the key's whole life."""
 
 
+class Notification(Model):
+    """What you were told about an event."""
+
+    id: str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+    """The type of the event that it is about."""
+    title: str
+    """One line, with titles and names as they were then."""
+    text: str
+    """One or two sentences more."""
+    url: str
+    """The page where you can act on it. A URL."""
+    event: str
+    """The event that it is about."""
+    needs_action: bool
+    """Whether it still waits for you, as of this moment."""
+    read: bool
+    """Whether you have marked it as read."""
+    created_at: datetime
+    """When you were told. ISO 8601."""
+
+
 class OnboardingLink(Model):
     """The page on which the payout onboarding continues."""
 
@@ -1737,6 +1832,25 @@ class OwnTask(Model):
     """
     acceptance_deadline_at: datetime | None
     """Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601."""
+
+
+class PasswordChangedEvent(Model):
+    """Happens when an account gets a new password, by its owner or with a mailed link; for the account's owner."""
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["password.changed"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: PasswordChangedEventData
+
+
+class PasswordChangedEventData(Model):
+    """What events about a new password have."""
+
+    user: Person
+    """Whose account it is."""
 
 
 class Payout(Model):
@@ -2711,7 +2825,7 @@ class WebhookDelivery(Model):
     """The endpoint that it goes to."""
     event_id: str
     """The `id` in the payload, the same for retries and replays."""
-    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated"] | str
+    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
     """The event's type."""
     status: Literal["pending", "succeeded", "failed"] | str
     """`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed."""
@@ -2775,6 +2889,9 @@ _event_tags: dict[str, str] = {
     "topup.credited": "TopupCreditedEvent",
     "topup.reversed": "TopupReversedEvent",
     "payout.updated": "PayoutUpdatedEvent",
+    "key.created": "KeyCreatedEvent",
+    "password.changed": "PasswordChangedEvent",
+    "account.suspended": "AccountSuspendedEvent",
 }
 
 
@@ -2810,6 +2927,9 @@ LogEvent: TypeAlias = Annotated[
     | Annotated[TopupCreditedEvent, Tag("TopupCreditedEvent")]
     | Annotated[TopupReversedEvent, Tag("TopupReversedEvent")]
     | Annotated[PayoutUpdatedEvent, Tag("PayoutUpdatedEvent")]
+    | Annotated[KeyCreatedEvent, Tag("KeyCreatedEvent")]
+    | Annotated[PasswordChangedEvent, Tag("PasswordChangedEvent")]
+    | Annotated[AccountSuspendedEvent, Tag("AccountSuspendedEvent")]
     | Annotated[UnknownEvent, Tag("UnknownEvent")],
     Discriminator(_event_tag),
 ]
@@ -2845,6 +2965,9 @@ LogEventType: TypeAlias = Literal[
     "topup.credited",
     "topup.reversed",
     "payout.updated",
+    "key.created",
+    "password.changed",
+    "account.suspended",
 ]
 """The types of all events, as the event log has them."""
 

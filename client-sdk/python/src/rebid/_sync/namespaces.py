@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         ListLedgerEntriesResponse,
         ListMessagesResponse,
         ListModerationActionsResponse,
+        ListNotificationsResponse,
         ListOwnBidsResponse,
         ListOwnTasksResponse,
         ListPayoutsResponse,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
         ModeratedUser,
         ModerationAction,
         NewSpendLimit,
+        Notification,
         OnboardingLink,
         Operations,
         OwnTask,
@@ -218,8 +220,8 @@ class AuthApi(Namespace):
     ) -> Caller:
         """Read my account.
 
-        Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API
-        key has the scopes that it was created with.
+        Returns your account, how much you have not read, and what the credentials of this request allow. A session
+        has the scope `*`; an API key has the scopes that it was created with.
 
         `GET /auth/me`. With any credentials.
 
@@ -1919,6 +1921,69 @@ class MessagesApi(Namespace):
 
 
 class NotificationsApi(Namespace):
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        unread: bool | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Pages[Notification, ListNotificationsResponse]:
+        """List my notifications.
+
+        Lists what others, the clock and your own agents did that concerns you, newest first: a view of the event
+        log, kept as long as that. What you did yourself in a session is not in it. `needs_action` is as of now,
+        whatever was so when you were told.
+
+        `GET /notifications`. With any credentials.
+
+        - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
+        it for the first page. Up to 64 characters.
+        - `limit`: Rows per page. 1 to 100. Default: 50.
+        - `unread`: With `true`, only those that you have not marked as read.
+
+        Raises `RebidError`: `unauthenticated` (401).
+        """
+
+        def read(fields: Mapping[str, object]) -> ListNotificationsResponse:
+            return self._transport.call(
+                "GET",
+                "/notifications",
+                fields,
+                options,
+                "read",
+                records.ListNotificationsResponse,
+            )
+
+        return Pages(read, {**given(cursor=cursor, limit=limit, unread=unread)}, "notifications")
+
+    def read(
+        self,
+        *,
+        up_to: str,
+        **options: Unpack[TryOptions],
+    ) -> None:
+        """Mark notifications as read.
+
+        Marks one of your notifications and all older ones as read. None becomes unread again. It changes nothing
+        about what they ask of you.
+
+        `POST /notifications/read`. With any credentials.
+
+        - `up_to`: The newest notification that you have seen.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+        (409).
+        """
+        self._transport.call(
+            "POST",
+            "/notifications/read",
+            {"upTo": up_to},
+            options,
+            "keyed",
+            type(None),
+        )
+
     def list_push(
         self,
         **options: Unpack[RequestOptions],
@@ -2362,7 +2427,7 @@ class EventsApi(Namespace):
         self,
         *,
         after: str | None = None,
-        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated"]] | None = None,
+        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"]] | None = None,
         limit: int | None = None,
         wait: int | None = None,
         **options: Unpack[RequestOptions],
@@ -2377,7 +2442,7 @@ class EventsApi(Namespace):
 
         - `after`: The `next_cursor` of an earlier answer. Omit it to begin with the oldest event that is kept;
         `latest` begins now. 1 to 100 characters.
-        - `types`: The types of events to return; all by default. 1 to 26 items.
+        - `types`: The types of events to return; all by default. 1 to 29 items.
         - `limit`: Events per page. 1 to 100. Default: 50.
         - `wait`: Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0.
 
@@ -2695,7 +2760,7 @@ class WebhooksApi(Namespace):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated"]] | None = None,
+        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"]] | None = None,
         status: Sequence[Literal["pending", "succeeded", "failed"]] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Pages[WebhookDelivery, ListWebhookDeliveriesResponse]:
@@ -2709,7 +2774,7 @@ class WebhooksApi(Namespace):
         - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
         it for the first page. Up to 64 characters.
         - `limit`: Rows per page. 1 to 100. Default: 50.
-        - `event`: Deliveries of these events; all by default. 1 to 26 items.
+        - `event`: Deliveries of these events; all by default. 1 to 29 items.
         - `status`: Deliveries with one of these statuses; all by default. 1 to 3 items.
 
         Raises `RebidError`: `unauthenticated` (401), `missing_scope` (403), `not_found` (404).

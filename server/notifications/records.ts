@@ -1,0 +1,45 @@
+import type { LogEvent } from "../schemas/event.ts";
+import type { Notification } from "../schemas/notification.ts";
+import { type Sql, sql } from "../store/connection.ts";
+import { stateJoins, waits } from "./state.ts";
+import { wordsOf } from "./words.ts";
+
+/** A notification with its event. */
+export interface NotificationRow {
+  id: string;
+  userId: string;
+  keyLabel: string | null;
+  read: boolean;
+  createdAt: string;
+  eventId: string;
+  eventType: LogEvent["type"];
+  eventCreatedAt: string;
+  eventData: unknown;
+  /** Whether it still waits for its reader; null if it asks for nothing. */
+  waits: boolean | null;
+}
+
+/** The rows that `NotificationRow` is made of. */
+export const selectNotifications: Sql = sql`
+  SELECT n.id, n.user_id AS "userId", n.key_label AS "keyLabel", n.read, n.created_at AS "createdAt", e.id AS "eventId",
+         e.type AS "eventType", e.created_at AS "eventCreatedAt", e.data AS "eventData", ${waits} AS waits
+  FROM notifications n JOIN events e ON e.id = n.event_id ${stateJoins}`;
+
+export function eventOfRow({ eventId, eventType, eventCreatedAt, eventData }: NotificationRow): LogEvent {
+  // Parsed with the schema of its type when it was recorded.
+  return { id: eventId, type: eventType, createdAt: eventCreatedAt, data: eventData } as LogEvent;
+}
+
+/** A notification as its reader sees it. */
+export function notificationOf(
+  row: NotificationRow,
+  { publicUrl, timeZone }: { publicUrl: string; timeZone: string | null },
+): Notification {
+  const { id, userId, keyLabel, read, createdAt } = row;
+  const event = eventOfRow(row);
+  const { title, text, path } = wordsOf(event, { userId, keyLabel, timeZone });
+  return {
+    ...{ id, type: event.type, title, text, url: `${publicUrl}${path}`, event: event.id },
+    ...{ needsAction: row.waits === true, read, createdAt },
+  };
+}

@@ -1,0 +1,271 @@
+import type { LogEvent, LogEventType } from "../schemas/event.ts";
+
+/** Who reads a notification. */
+export interface Reader {
+  userId: string;
+  /** The label of the reader's own key that did it; null if somebody else or the clock did. */
+  keyLabel: string | null;
+  /** IANA name; null is UTC. */
+  timeZone: string | null;
+}
+
+/** What a notification says. Of what users write, it has only titles and names. */
+export interface Words {
+  title: string;
+  text: string;
+  /** Of the page in the console. */
+  path: string;
+}
+
+type EventOf<Type extends LogEventType> = Extract<LogEvent, { type: Type }>;
+type Data<Type extends LogEventType> = EventOf<Type>["data"];
+
+interface Phrases<Type extends LogEventType> {
+  /** To those whom others, or the clock, tell. */
+  title(data: Data<Type>, reader: Reader): string;
+  text(data: Data<Type>, reader: Reader): string;
+  /** Of one's own agent: what it "did". */
+  own(data: Data<Type>): string;
+}
+
+const money = (cents: number) => `$${(Math.abs(cents) / 100).toFixed(2)}`;
+const MAX_QUOTED = 80;
+
+/** A title in quotation marks, shortened. */
+export function quoted(title: string): string {
+  const characters = [...title];
+  return `“${characters.length <= MAX_QUOTED ? title : `${characters.slice(0, MAX_QUOTED - 1).join("")}…`}”`;
+}
+
+/** A time in the reader's zone, such as `27 Nov 2026, 14:00 UTC`. */
+export function timeFor(timestamp: string | null, { timeZone }: Pick<Reader, "timeZone">): string {
+  if (timestamp === null) return "its deadline";
+  return new Intl.DateTimeFormat("en-GB", {
+    ...{ day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" },
+    ...{ timeZone: timeZone ?? "UTC", timeZoneName: "short" },
+  }).format(new Date(timestamp));
+}
+
+const isBuyer = (data: { task: { buyer: { id: string } } }, { userId }: Reader) => data.task.buyer.id === userId;
+const otherSide = (data: { task: Named; bid: { bidder: Person } }, reader: Reader) =>
+  isBuyer(data, reader) ? data.bid.bidder.displayName : data.task.buyer.displayName;
+interface Person {
+  displayName: string;
+}
+interface Named {
+  title: string;
+  buyer: Person & { id: string };
+}
+
+const of = (data: { task: { title: string } }) => quoted(data.task.title);
+const agreed = { extend: "more time", cancel: "to cancel", settle: "a settlement" } as const;
+
+/** What each event is called, to those who are told of it. */
+const phrases: { [Type in LogEventType]: Phrases<Type> } = {
+  "task.created": {
+    title: (data) => `New task: ${of(data)}`,
+    text: ({ task }) => `Its budget is up to ${money(task.maxBudgetCents)}.`,
+    own: (data) => `posted ${of(data)}, with a budget of ${money(data.task.maxBudgetCents)}`,
+  },
+  "task.updated": {
+    title: (data) => `${of(data)} was changed`,
+    text: () => "Look whether your bid still fits: you can change or withdraw it.",
+    own: (data) => `changed ${of(data)}`,
+  },
+  "task.cancelled": {
+    title: (data) => `${of(data)} was cancelled`,
+    text: (data, reader) =>
+      isBuyer(data, reader) ? "The money that was held is back in your wallet." : "Nobody is paid for it.",
+    own: (data) => `cancelled ${of(data)}`,
+  },
+  "task.awarded": {
+    title: (data) => `You won ${of(data)} for ${money(data.bid.priceCents)}`,
+    text: ({ task }, reader) => `Deliver by ${timeFor(task.deliveryDueAt, reader)}. The money is held for you.`,
+    own: (data) => `awarded ${of(data)} for ${money(data.bid.priceCents)}`,
+  },
+  "task.accepted": {
+    title: (data, reader) =>
+      isBuyer(data, reader)
+        ? `Your time is over: ${of(data)} counts as accepted`
+        : `You were paid ${money(data.bid.priceCents)} for ${of(data)}`,
+    text: (data, reader) =>
+      isBuyer(data, reader)
+        ? `${money(data.bid.priceCents)} went to ${data.bid.bidder.displayName}.`
+        : "The delivery was accepted, and the money is in your wallet.",
+    own: (data) => `accepted the delivery of ${of(data)} and paid ${money(data.bid.priceCents)}`,
+  },
+  "task.changes_requested": {
+    title: (data) => `Changes to ${of(data)} are asked for`,
+    text: ({ task }, reader) =>
+      `Deliver them, or decline, by ${timeFor(task.deliveryDueAt, reader)}. Otherwise your earlier delivery stands again.`,
+    own: (data) => `asked for changes to ${of(data)}`,
+  },
+  "task.changes_declined": {
+    title: (data) => `The earlier delivery of ${of(data)} stands again`,
+    text: ({ task }, reader) =>
+      `Accept or dispute it by ${timeFor(task.acceptanceDeadlineAt, reader)}. Otherwise the bidder is paid.`,
+    own: (data) => `declined the changes to ${of(data)}`,
+  },
+  "task.disputed": {
+    title: (data) => `${of(data)} is disputed`,
+    text: (data, reader) =>
+      `${otherSide(data, reader)} opened a dispute about ${money(data.bid.priceCents)}, which stay held until a moderator ` +
+      "decides or you both settle it.",
+    own: (data) => `opened a dispute about ${of(data)}`,
+  },
+  "task.dispute_resolved": {
+    title: (data) => `The dispute about ${of(data)} is over`,
+    text: ({ dispute }) =>
+      `${money(dispute.bidderCents ?? 0)} went to the bidder, and ${money(dispute.buyerCents ?? 0)} back to the buyer.`,
+    own: (data) => `ended the dispute about ${of(data)}`,
+  },
+  "task.expired": {
+    title: (data) => `${of(data)} has expired`,
+    text: (data, reader) =>
+      isBuyer(data, reader)
+        ? `Nothing was delivered, and ${money(data.bid.priceCents)} are back in your wallet.`
+        : "Nothing was delivered in time, so you are not paid.",
+    own: (data) => `let ${of(data)} expire`,
+  },
+  "task.settled": {
+    title: (data) => `${of(data)} is settled`,
+    text: ({ agreement, bid }) =>
+      `${money(agreement.bidderCents ?? 0)} of ${money(bid.priceCents)} went to the bidder, and the rest back to the buyer.`,
+    own: (data) => `settled ${of(data)}`,
+  },
+  "agreement.proposed": {
+    title: (data, reader) => `${otherSide(data, reader)} proposes ${agreed[data.agreement.kind]}: ${of(data)}`,
+    text: ({ agreement }, reader) =>
+      `${termsOf(agreement, reader)}Answer by ${timeFor(agreement.expiresAt, reader)}. Without an answer, nothing changes.`,
+    own: (data) => `proposed ${agreed[data.agreement.kind]} for ${of(data)}`,
+  },
+  "agreement.ended": {
+    title: (data) => `The proposal about ${of(data)} was ${endOf(data.agreement.status)}`,
+    text: ({ agreement }, reader) =>
+      agreement.status === "accepted"
+        ? `It holds from now on. ${termsOf(agreement, reader)}`.trim()
+        : "Nothing changes.",
+    own: (data) => `ended the proposal about ${of(data)}: it was ${endOf(data.agreement.status)}`,
+  },
+  "bid.received": {
+    title: (data) => `New bid of ${money(data.bid.priceCents)} on ${of(data)}`,
+    text: ({ bid }) =>
+      `${bid.bidder.displayName} would deliver within ${bid.etaHours} hours. Award it if it suits you.`,
+    own: (data) => `bid ${money(data.bid.priceCents)} on ${of(data)}`,
+  },
+  "bid.updated": {
+    title: (data) => `A bid on ${of(data)} was changed: ${money(data.bid.priceCents)}`,
+    text: ({ bid }) => `${bid.bidder.displayName} would deliver within ${bid.etaHours} hours.`,
+    own: (data) => `changed its bid on ${of(data)} to ${money(data.bid.priceCents)}`,
+  },
+  "bid.withdrawn": {
+    title: (data) => `A bid on ${of(data)} was withdrawn`,
+    text: ({ bid }) => `${bid.bidder.displayName} no longer offers to do it for ${money(bid.priceCents)}.`,
+    own: (data) => `withdrew its bid on ${of(data)}`,
+  },
+  "bid.rejected": {
+    title: (data) => `${of(data)} went to somebody else`,
+    text: () => "Your bid was not chosen. There is nothing to do.",
+    own: (data) => `decided against bids on ${of(data)}`,
+  },
+  "sample.posted": {
+    title: (data) => `A sample for ${of(data)} is there`,
+    text: ({ bid }) => `${bid.bidder.displayName} shows work in progress.`,
+    own: (data) => `added a sample for ${of(data)}`,
+  },
+  "delivery.posted": {
+    title: (data) => `${of(data)} was delivered`,
+    text: (data, reader) =>
+      `Accept or dispute it by ${timeFor(data.task.acceptanceDeadlineAt, reader)}. Otherwise ` +
+      `${data.bid.bidder.displayName} is paid ${money(data.bid.priceCents)}.`,
+    own: (data) => `delivered ${of(data)}`,
+  },
+  "rating.posted": {
+    title: (data) => `You were rated for ${of(data)}: ${data.rating.stars} of 5 stars`,
+    text: () => "The rating is part of your reputation.",
+    own: (data) => `rated the other side of ${of(data)} with ${data.rating.stars} of 5 stars`,
+  },
+  "question.asked": {
+    title: (data) => `A question about ${of(data)}`,
+    text: ({ question }) => `${question.asker.displayName} asks. Everyone sees your answer.`,
+    own: (data) => `asked about ${of(data)}`,
+  },
+  "question.answered": {
+    title: (data) => `Your question about ${of(data)} was answered`,
+    text: ({ task }) => `${task.buyer.displayName} answered it.`,
+    own: (data) => `answered a question about ${of(data)}`,
+  },
+  "message.posted": {
+    title: ({ message }) => `New message from ${message.sender.displayName}`,
+    text: ({ message }) => (message.fileCount > 0 ? "It has files." : "Read it in the conversation."),
+    own: () => "wrote a message",
+  },
+  "topup.credited": {
+    title: ({ topup }) => `${money(topup.amountCents)} arrived in your wallet`,
+    text: () => "Your payment went through.",
+    own: ({ topup }) => `topped up ${money(topup.amountCents)}`,
+  },
+  "topup.reversed": {
+    title: ({ reversal }) =>
+      reversal.amountCents < 0
+        ? `${money(reversal.amountCents)} were taken back from your wallet`
+        : `${money(reversal.amountCents)} were returned to your wallet`,
+    text: ({ reversal, topup }) =>
+      `A payment of ${money(topup.amountCents)} was ${reversal.kind === "chargeback" ? "disputed at the bank" : "refunded"}.`,
+    own: ({ reversal }) => `reversed ${money(reversal.amountCents)}`,
+  },
+  "payout.updated": {
+    title: ({ payout }) => `Payout of ${money(payout.amountCents)}: ${payoutWords[payout.status].title}`,
+    text: ({ payout }) => payoutWords[payout.status].text,
+    own: ({ payout }) => `has a payout of ${money(payout.amountCents)}: ${payoutWords[payout.status].title}`,
+  },
+  "key.created": {
+    title: ({ key }) => `A new API key: ${quoted(key.label)}`,
+    text: () => "If it was not you, revoke it and change your password.",
+    own: ({ key }) => `created the API key ${quoted(key.label)}`,
+  },
+  "password.changed": {
+    title: () => "Your password was changed",
+    text: () => "If it was not you, choose a new one at once with “Forgot your password?”.",
+    own: () => "changed your password",
+  },
+  "account.suspended": {
+    title: () => "Your account is suspended",
+    text: () => "You cannot sign in. Your open tasks and bids end; what was awarded goes on. Ask the operator why.",
+    own: () => "was suspended",
+  },
+};
+
+const payoutWords = {
+  pending: { title: "being prepared", text: "It is on its way soon." },
+  waiting_funds: { title: "it waits", text: "It is tried again until it can be paid. You need not do anything." },
+  in_transit: { title: "on its way", text: "Your bank will have it in a few days." },
+  paid: { title: "it was paid", text: "Your bank has it." },
+  failed: { title: "it failed", text: "The money is back in your wallet. Check your bank details." },
+} as const;
+
+function termsOf(agreement: Data<"agreement.ended">["agreement"], reader: Reader): string {
+  if (agreement.kind === "extend") return `The delivery would be due by ${timeFor(agreement.deliveryDueAt, reader)}. `;
+  if (agreement.kind === "settle") return `${money(agreement.bidderCents ?? 0)} go to the bidder. `;
+  return "";
+}
+
+const endOf = (status: Data<"agreement.ended">["agreement"]["status"]) =>
+  status === "lapsed" ? "not answered in time" : status;
+
+function pathOf({ data }: LogEvent): string {
+  if ("task" in data) return `/app/tasks/${data.task.id}`;
+  if ("message" in data) return `/app/messages/${data.message.bidId}`;
+  if ("payout" in data) return "/app/wallet/payouts";
+  if ("topup" in data) return "/app/wallet";
+  return "key" in data ? "/app/keys" : "/app/account";
+}
+
+/** Says what happened, to this reader. */
+export function wordsOf(event: LogEvent, reader: Reader): Words {
+  // The table has the phrases of this event's own type; the compiler cannot follow a union through it.
+  const { title, text, own } = phrases[event.type] as unknown as Phrases<LogEventType>;
+  const path = pathOf(event);
+  if (reader.keyLabel === null) return { title: title(event.data, reader), text: text(event.data, reader), path };
+  return { title: `Your agent ${quoted(reader.keyLabel)} ${own(event.data)}`, text: "It used your API key.", path };
+}
