@@ -53,7 +53,7 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "topup.credited": ["buyer"],
   "topup.reversed": ["buyer"],
   "payout.updated": ["winner"],
-  "key.created": [...roles],
+  "key.created": ["winner"],
   "password.changed": ["winner"],
   "account.suspended": ["loser"],
 };
@@ -109,6 +109,7 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   await expireTask({ ...service.services, clock }, { taskId: late.id });
 
+  await winner.post("/keys", { label: "another", scopes: [] });
   const topup = { id: late.id, sessionId: "cs_1", amountCents: 5_000, createdAt: late.createdAt };
   const payout = {
     ...{ id: late.id, amountCents: 5_000, status: "pending" as const, pendingLedgerId: late.id, failureMessage: null },
