@@ -177,6 +177,11 @@ export type ModerationAction = Prisma.ModerationActionModel
  */
 export type Notification = Prisma.NotificationModel
 /**
+ * Model NotificationPreference
+ * A kind without a row, and null, is the default.
+ */
+export type NotificationPreference = Prisma.NotificationPreferenceModel
+/**
  * Model NotificationCursor
  * One row, which whoever follows the log locks.
  */

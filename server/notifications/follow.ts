@@ -1,8 +1,8 @@
 import type { LogEvent } from "../schemas/event.ts";
-import type { NotificationKind } from "../schemas/notification.ts";
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import type { EventActor } from "../store/outbox.ts";
+import { pushOf } from "./preferences.ts";
 import { addPushJobs } from "./sendPush.ts";
 import { type Told, whoIsTold } from "./told.ts";
 import { wordsOf } from "./words.ts";
@@ -36,9 +36,10 @@ interface Candidate extends Told {
 interface Added {
   userId: string;
   eventId: string;
-  kind: NotificationKind;
   keyLabel: string | null;
   timeZone: string | null;
+  /** Whether the recipient's browsers show it. */
+  push: boolean;
 }
 
 /**
@@ -105,7 +106,10 @@ function addNotifications(tx: Connection, candidates: readonly Candidate[]): Pro
       FROM candidate c JOIN users u ON u.id = c.user_id WHERE u.closed_at IS NULL ORDER BY c.number
       ON CONFLICT DO NOTHING
       RETURNING user_id, event_id, kind, key_label)
-    SELECT user_id AS "userId", event_id AS "eventId", kind, key_label AS "keyLabel", NULL AS "timeZone" FROM added`);
+    SELECT a.user_id AS "userId", a.event_id AS "eventId", a.key_label AS "keyLabel", u.time_zone AS "timeZone",
+           ${pushOf(sql`a.kind`, sql`a.user_id`)} AS push
+    FROM added a JOIN users u ON u.id = a.user_id
+    LEFT JOIN notification_preferences p ON p.user_id = a.user_id AND p.kind = a.kind`);
 }
 
 function eventOf(candidates: readonly Candidate[], { eventId }: Added): LogEvent {
@@ -115,9 +119,10 @@ function eventOf(candidates: readonly Candidate[], { eventId }: Added): LogEvent
 }
 
 /** Adds what tells a person outside of the console. What their own agent did is not urgent: it is in the inbox. */
-async function addJobs(tx: Connection, { userId, keyLabel, timeZone }: Added, event: LogEvent, now: Date) {
-  if (keyLabel !== null) return;
-  const { title, text, path } = wordsOf(event, { userId, keyLabel, timeZone });
+async function addJobs(tx: Connection, added: Added, event: LogEvent, now: Date): Promise<void> {
+  const { userId, keyLabel, push } = added;
+  if (keyLabel !== null || !push) return;
+  const { title, text, path } = wordsOf(event, added);
   const until = new Date(now.getTime() + PUSH_HOURS * 3_600_000);
   await addPushJobs(tx, userId, { id: event.id, title, text, url: path }, { until });
 }

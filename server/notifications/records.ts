@@ -9,6 +9,7 @@ export interface NotificationRow {
   id: string;
   userId: string;
   keyLabel: string | null;
+  timeZone: string | null;
   read: boolean;
   createdAt: string;
   eventId: string;
@@ -21,9 +22,9 @@ export interface NotificationRow {
 
 /** The rows that `NotificationRow` is made of. */
 export const selectNotifications: Sql = sql`
-  SELECT n.id, n.user_id AS "userId", n.key_label AS "keyLabel", n.read, n.created_at AS "createdAt", e.id AS "eventId",
+  SELECT n.id, n.user_id AS "userId", n.key_label AS "keyLabel", u.time_zone AS "timeZone", n.read, n.created_at AS "createdAt", e.id AS "eventId",
          e.type AS "eventType", e.created_at AS "eventCreatedAt", e.data AS "eventData", ${waits} AS waits
-  FROM notifications n JOIN events e ON e.id = n.event_id ${stateJoins}`;
+  FROM notifications n JOIN users u ON u.id = n.user_id JOIN events e ON e.id = n.event_id ${stateJoins}`;
 
 export function eventOfRow({ eventId, eventType, eventCreatedAt, eventData }: NotificationRow): LogEvent {
   // Parsed with the schema of its type when it was recorded.
@@ -31,13 +32,10 @@ export function eventOfRow({ eventId, eventType, eventCreatedAt, eventData }: No
 }
 
 /** A notification as its reader sees it. */
-export function notificationOf(
-  row: NotificationRow,
-  { publicUrl, timeZone }: { publicUrl: string; timeZone: string | null },
-): Notification {
-  const { id, userId, keyLabel, read, createdAt } = row;
+export function notificationOf(row: NotificationRow, publicUrl: string): Notification {
+  const { id, read, createdAt } = row;
   const event = eventOfRow(row);
-  const { title, text, path } = wordsOf(event, { userId, keyLabel, timeZone });
+  const { title, text, path } = wordsOf(event, row);
   return {
     ...{ id, type: event.type, title, text, url: `${publicUrl}${path}`, event: event.id },
     ...{ needsAction: row.waits === true, read, createdAt },

@@ -10,13 +10,13 @@ import { LedgerEntry } from "./ledgerEntry.ts";
 import { Message } from "./message.ts";
 import { must } from "./messages.ts";
 import { ModeratedUser, ModerationAction } from "./moderation.ts";
-import { Notification } from "./notification.ts";
+import { Notification, Preferences } from "./notification.ts";
 import { Payout } from "./payout.ts";
 import { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
 import { ChangeRound } from "./round.ts";
 import { Task } from "./task.ts";
-import { SessionOrigin } from "./user.ts";
+import { SessionOrigin, User } from "./user.ts";
 import { Wallet } from "./wallet.ts";
 import { Webhook, WebhookDelivery } from "./webhook.ts";
 
@@ -202,7 +202,9 @@ export const AccountExport = z
         description: "When it was set up; null without a second factor.",
         example: null,
       }),
+      timeZone: User.shape.timeZone,
     }).meta({ id: "ExportedUser", description: "The account." }),
+    preferences: Preferences.meta({ description: "How you are told." }),
     wallet: Wallet.extend({
       debtCents: Cents.meta({
         description: "What is owed after a refund or a chargeback, in integer cents.",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { countCharacters, idOf, line, Timestamp, text } from "./common.ts";
+import { must } from "./messages.ts";
 
 /** A user as that user sees it. */
 export const User = z
@@ -15,6 +16,11 @@ export const User = z
     emailVerifiedAt: Timestamp.nullable().meta({
       description: "When the owner of the address first used a link that was sent to it. Nothing waits for this.",
       example: null,
+    }),
+    // Answers that were kept before this field existed do not have it.
+    timeZone: z.string().nullable().prefault(null).meta({
+      description: "Where you are, as an IANA name: when the daily mail comes. Null is UTC.",
+      example: "Europe/Helsinki",
     }),
   })
   .meta({ id: "User", description: "A user, as that user sees it." });
@@ -62,6 +68,21 @@ export const DisplayName = line(1, 80).meta({
   description: "The name that other people see. One line, trimmed.",
   example: "Ada",
 });
+
+/** Whether it is the name of a zone, such as `Europe/Helsinki`, and no offset. */
+function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const TimeZone = text(1, 64)
+  .refine(isTimeZone, { error: must("be the IANA name of a time zone, such as Europe/Helsinki") })
+  .meta({ description: "The IANA name of a time zone. Null is UTC.", example: "Europe/Helsinki" });
 
 export const Password = text(8, 128).meta({
   description: "Any text. In production, the commonest passwords are refused.",

@@ -195,6 +195,8 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
   "notifications.list": ["own view", () => ({})],
   "notifications.read": ["not_found", ({ notificationId }) => ({ upTo: notificationId })],
+  "notifications.listPreferences": ["own view", () => ({})],
+  "notifications.updatePreferences": ["own view", () => ({ money: { mail: "daily" } })],
   "notifications.listPush": ["own view", () => ({})],
   "notifications.subscribePush": ["own view", () => browserSubscription()],
   "notifications.unsubscribePush": ["not_found", ({ pushId }) => ({ id: pushId })],

@@ -4,6 +4,7 @@ import { exportListNames } from "../../server/schemas/accountExport.ts";
 import { sql } from "../../server/store/connection.ts";
 import { addBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
+import { tellAll } from "../factories/notifications.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
@@ -65,10 +66,14 @@ test("an export has everything of the caller's, and no secret", async () => {
     VALUES (${moderator.id}::uuid, 'reinstate_user', ${person.id}::uuid, 'A mistake.'),
            (${person.id}::uuid, 'suspend_user', ${other.id}::uuid, 'While they were a moderator.')`);
 
+  await person.patch("/auth/me", { timeZone: "Europe/Helsinki" });
+  await person.patch("/notifications/preferences", { work: { mail: "daily" } });
+  await tellAll(service);
   const answer = await person.get("/auth/export");
   expect(answer.status).toBe(200);
   const { body } = answer;
   expect(body.user).toMatchObject({ id: person.id, email: person.email, secondFactorSince: expect.any(String) });
+  expect(body).toMatchObject({ user: { timeZone: "Europe/Helsinki" }, preferences: { work: { mail: "daily" } } });
   expect(body.nextPart).toBeNull();
   for (const list of exportListNames) expect([list, body[list].length > 0]).toEqual([list, true]);
   expect(body.tasks.map(({ id }: { id: string }) => id)).toContain(task.id);

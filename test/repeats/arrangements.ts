@@ -224,6 +224,10 @@ export const arrangements: Record<string, Arrange> = {
     const caller = await createPerson(service);
     return { caller, input: { upTo: (await toldOnce(service, caller)).id } };
   },
+  "notifications.updatePreferences": async (service) => ({
+    caller: await createPerson(service),
+    input: { deadlines: { mail: "daily", push: false } },
+  }),
   "notifications.subscribePush": async (service) => {
     const caller = await createPerson(service);
     // Makes the installation's key, without which no browser subscribes.

@@ -86,6 +86,7 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListPreferencesNotificationsResponse,
   ListPushNotificationsResponse,
   ListQuestions,
   ListQuestionsResponse,
@@ -165,6 +166,8 @@ import type {
   UpdateAccountResponse,
   UpdateBid,
   UpdateBidResponse,
+  UpdateNotificationPreferences,
+  UpdateNotificationPreferencesResponse,
   UpdateTask,
   UpdateTaskResponse,
   UpdateWebhook,
@@ -238,9 +241,10 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * Change my display name.
+   * Change my profile.
    *
-   * Changes the name that other people see. Events that were recorded before keep the old one.
+   * Changes the name that other people see, your time zone, or both. Events that were recorded before keep the old
+   * name. The daily mail comes at 8:00 in your zone.
    *
    * `PATCH /auth/me`. With a browser session; API keys are refused.
    *
@@ -1120,6 +1124,37 @@ export class NotificationsApi extends Namespace {
    */
   read(input: MarkNotificationsRead, options: TryOptions = {}): Call<void> {
     return this.requests.change("POST", "/notifications/read", input, options);
+  }
+
+  /**
+   * Read how I am told.
+   *
+   * Returns how you are told of each kind of notifications, beside the inbox, which has all of them but new tasks:
+   * by mail, if your address is verified, and over Web Push.
+   *
+   * `GET /notifications/preferences`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
+   */
+  listPreferences(options: RequestOptions = {}): Call<ListPreferencesNotificationsResponse> {
+    return this.requests.read("/notifications/preferences", {}, options);
+  }
+
+  /**
+   * Change how I am told.
+   *
+   * Changes how you are told of the kinds that you send, from the next notification on. Mails about your account
+   * cannot be off.
+   *
+   * `PATCH /notifications/preferences`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409).
+   */
+  updatePreferences(
+    input: UpdateNotificationPreferences = {},
+    options: TryOptions = {},
+  ): Call<UpdateNotificationPreferencesResponse> {
+    return this.requests.change("PATCH", "/notifications/preferences", input, options);
   }
 
   /**

@@ -86,6 +86,7 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListPreferencesNotificationsResponse,
   ListPushNotificationsResponse,
   ListQuestions,
   ListQuestionsResponse,
@@ -159,6 +160,8 @@ import type {
   UpdateAccountResponse,
   UpdateBid,
   UpdateBidResponse,
+  UpdateNotificationPreferences,
+  UpdateNotificationPreferencesResponse,
   UpdateTask,
   UpdateTaskResponse,
   UpdateWebhook,
@@ -201,7 +204,7 @@ export type RebidRouter = TRPCBuiltRouter<
       logout: Mutation<NoInput, void>;
       /** Read my account. */
       me: Query<NoInput, Caller>;
-      /** Change my display name. */
+      /** Change my profile. */
       update: Mutation<UpdateAccount, UpdateAccountResponse>;
       /** Change my password. */
       changePassword: Mutation<ChangePassword, void>;
@@ -329,6 +332,10 @@ export type RebidRouter = TRPCBuiltRouter<
       list: Query<ListNotifications, ListNotificationsResponse>;
       /** Mark notifications as read. */
       read: Mutation<MarkNotificationsRead, void>;
+      /** Read how I am told. */
+      listPreferences: Query<NoInput, ListPreferencesNotificationsResponse>;
+      /** Change how I am told. */
+      updatePreferences: Mutation<UpdateNotificationPreferences, UpdateNotificationPreferencesResponse>;
       /** List my browsers with push. */
       listPush: Query<NoInput, ListPushNotificationsResponse>;
       /** Turn push on for this browser. */

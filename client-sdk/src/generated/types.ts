@@ -25,6 +25,8 @@ export interface AccountExport {
   /** When the data was read. ISO 8601. */
   exportedAt: string;
   user: ExportedUser;
+  /** How you are told. */
+  preferences: NotificationPreferences;
   wallet: ExportedWallet;
   /** Null before the first payout onboarding. */
   payoutAccount: ExportedPayoutAccount | null;
@@ -645,6 +647,13 @@ export interface ChangeRound {
   declinedReason: string | null;
   /** When the round ended. ISO 8601. */
   endedAt: string | null;
+}
+
+/** What to change of how you are told. */
+export interface ChangedPreference {
+  mail?: MailPreference | undefined;
+  /** Whether your browsers with push show it. The default is true while you have one. */
+  push?: boolean | undefined;
 }
 
 /** The changes that the buyer has asked for, while the bidder works on them. */
@@ -1413,6 +1422,8 @@ export interface ExportedUser {
   createdAt: string;
   /** When it was set up; null without a second factor. ISO 8601. */
   secondFactorSince: string | null;
+  /** Where you are, as an IANA name: when the daily mail comes. Null is UTC. */
+  timeZone: string | null;
 }
 
 /** The balances. */
@@ -1916,6 +1927,10 @@ export interface ListPayoutsResponse {
   nextCursor: string | null;
 }
 
+export interface ListPreferencesNotificationsResponse {
+  preferences: NotificationPreferences;
+}
+
 export interface ListPushNotificationsResponse {
   /** The browser's `applicationServerKey`: an uncompressed P-256 public key in base64url. */
   publicKey: string;
@@ -2227,6 +2242,9 @@ export interface LoginResponse {
   user: User;
 }
 
+/** `now`: a mail for each. `daily`: one mail at 8:00 in your time zone. `off`: none. */
+export type MailPreference = "now" | "daily" | "off";
+
 export interface MarkMessagesRead {
   id: string;
   /** The newest message that you have read. */
@@ -2417,6 +2435,29 @@ export interface Notification {
   read: boolean;
   /** When you were told. ISO 8601. */
   createdAt: string;
+}
+
+/** How you are told of a kind of notifications. */
+export interface NotificationPreference {
+  mail: MailPreference;
+  /** Whether your browsers with push show it. The default is true while you have one. */
+  push: boolean;
+}
+
+/** How you are told, for each kind of notifications. */
+export interface NotificationPreferences {
+  /** What ends at a time whether you act or not: deliveries, disputes, changes, proposals, and reminders. */
+  deadlines: NotificationPreference;
+  /** Bids, awards, samples, questions, ratings and changes of tasks. */
+  work: NotificationPreference;
+  /** Acceptances, resolutions, expiries, settlements, top-ups and payouts. */
+  money: NotificationPreference;
+  /** Messages: one mail for each conversation until you read it. */
+  messages: NotificationPreference;
+  /** New API keys, a new password, a suspension. Its mails cannot be off. */
+  account: NotificationPreference;
+  /** New tasks. With `now` also in the inbox; with `daily` in the mail only. */
+  marketplace: NotificationPreference;
 }
 
 /** The page on which the payout onboarding continues. */
@@ -3583,11 +3624,13 @@ export interface UnsubscribePushNotification {
 
 export interface UpdateAccount {
   /** The name that other people see. One line, trimmed. 1 to 80 characters. */
-  displayName: string;
+  displayName?: string | undefined;
+  /** The IANA name of a time zone. Null is UTC. 1 to 64 characters. */
+  timeZone?: string | null | undefined;
 }
 
 export interface UpdateAccountResponse {
-  /** You, with the new name. */
+  /** You, changed. */
   user: User;
 }
 
@@ -3604,6 +3647,26 @@ export interface UpdateBid {
 export interface UpdateBidResponse {
   /** The bid, changed. */
   bid: Bid;
+}
+
+export interface UpdateNotificationPreferences {
+  /** What ends at a time whether you act or not: deliveries, disputes, changes, proposals, and reminders. */
+  deadlines?: ChangedPreference | undefined;
+  /** Bids, awards, samples, questions, ratings and changes of tasks. */
+  work?: ChangedPreference | undefined;
+  /** Acceptances, resolutions, expiries, settlements, top-ups and payouts. */
+  money?: ChangedPreference | undefined;
+  /** Messages: one mail for each conversation until you read it. */
+  messages?: ChangedPreference | undefined;
+  /** New API keys, a new password, a suspension. Its mails cannot be off. */
+  account?: ChangedPreference | undefined;
+  /** New tasks. With `now` also in the inbox; with `daily` in the mail only. */
+  marketplace?: ChangedPreference | undefined;
+}
+
+export interface UpdateNotificationPreferencesResponse {
+  /** All of them, changed. */
+  preferences: NotificationPreferences;
 }
 
 export interface UpdateTask {
@@ -3667,6 +3730,8 @@ export interface User {
   createdAt: string;
   /** When the owner of the address first used a link that was sent to it. Nothing waits for this. ISO 8601. */
   emailVerifiedAt: string | null;
+  /** Where you are, as an IANA name: when the daily mail comes. Null is UTC. */
+  timeZone: string | null;
 }
 
 export interface VerifyEmail {

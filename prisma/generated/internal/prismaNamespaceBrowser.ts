@@ -78,6 +78,7 @@ export const ModelName = {
   FileTotal: 'FileTotal',
   ModerationAction: 'ModerationAction',
   Notification: 'Notification',
+  NotificationPreference: 'NotificationPreference',
   NotificationCursor: 'NotificationCursor',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
@@ -532,6 +533,16 @@ export const NotificationScalarFieldEnum = {
 } as const
 
 export type NotificationScalarFieldEnum = (typeof NotificationScalarFieldEnum)[keyof typeof NotificationScalarFieldEnum]
+
+
+export const NotificationPreferenceScalarFieldEnum = {
+  userId: 'userId',
+  kind: 'kind',
+  mail: 'mail',
+  push: 'push'
+} as const
+
+export type NotificationPreferenceScalarFieldEnum = (typeof NotificationPreferenceScalarFieldEnum)[keyof typeof NotificationPreferenceScalarFieldEnum]
 
 
 export const NotificationCursorScalarFieldEnum = {

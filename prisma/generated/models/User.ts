@@ -248,6 +248,7 @@ export type UserWhereInput = {
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
+  notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }
@@ -289,6 +290,7 @@ export type UserOrderByWithRelationInput = {
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
   notifications?: Prisma.NotificationOrderByRelationAggregateInput
+  notificationPreferences?: Prisma.NotificationPreferenceOrderByRelationAggregateInput
   moderated?: Prisma.ModerationActionOrderByRelationAggregateInput
   moderations?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
@@ -333,6 +335,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
+  notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }, "id" | "email" | "createdAt">
@@ -406,6 +409,7 @@ export type UserCreateInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -447,6 +451,7 @@ export type UserUncheckedCreateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -488,6 +493,7 @@ export type UserUpdateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -529,6 +535,7 @@ export type UserUncheckedUpdateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -971,6 +978,20 @@ export type UserUpdateOneRequiredWithoutNotificationsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutNotificationsInput, Prisma.UserUpdateWithoutNotificationsInput>, Prisma.UserUncheckedUpdateWithoutNotificationsInput>
 }
 
+export type UserCreateNestedOneWithoutNotificationPreferencesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationPreferencesInput, Prisma.UserUncheckedCreateWithoutNotificationPreferencesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationPreferencesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutNotificationPreferencesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationPreferencesInput, Prisma.UserUncheckedCreateWithoutNotificationPreferencesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationPreferencesInput
+  upsert?: Prisma.UserUpsertWithoutNotificationPreferencesInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutNotificationPreferencesInput, Prisma.UserUpdateWithoutNotificationPreferencesInput>, Prisma.UserUncheckedUpdateWithoutNotificationPreferencesInput>
+}
+
 export type UserCreateNestedOneWithoutTopupsInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
@@ -1077,6 +1098,7 @@ export type UserCreateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1117,6 +1139,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1173,6 +1196,7 @@ export type UserUpdateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1213,6 +1237,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1253,6 +1278,7 @@ export type UserCreateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1293,6 +1319,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1349,6 +1376,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1389,6 +1417,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1429,6 +1458,7 @@ export type UserCreateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1469,6 +1499,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1525,6 +1556,7 @@ export type UserUpdateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1565,6 +1597,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1605,6 +1638,7 @@ export type UserCreateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1645,6 +1679,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1701,6 +1736,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1741,6 +1777,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1781,6 +1818,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1821,6 +1859,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1877,6 +1916,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1917,6 +1957,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1957,6 +1998,7 @@ export type UserCreateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1997,6 +2039,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2053,6 +2096,7 @@ export type UserUpdateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2093,6 +2137,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2133,6 +2178,7 @@ export type UserCreateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2173,6 +2219,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2229,6 +2276,7 @@ export type UserUpdateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2269,6 +2317,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2309,6 +2358,7 @@ export type UserCreateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2349,6 +2399,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2394,6 +2445,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2434,6 +2486,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2490,6 +2543,7 @@ export type UserUpdateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2530,6 +2584,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2581,6 +2636,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2621,6 +2677,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2661,6 +2718,7 @@ export type UserCreateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2701,6 +2759,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2757,6 +2816,7 @@ export type UserUpdateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2797,6 +2857,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2837,6 +2898,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2877,6 +2939,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2922,6 +2985,7 @@ export type UserCreateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2962,6 +3026,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3018,6 +3083,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3058,6 +3124,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3109,6 +3176,7 @@ export type UserUpdateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3149,6 +3217,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3189,6 +3258,7 @@ export type UserCreateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3229,6 +3299,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3285,6 +3356,7 @@ export type UserUpdateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3325,6 +3397,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3365,6 +3438,7 @@ export type UserCreateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3405,6 +3479,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3461,6 +3536,7 @@ export type UserUpdateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3501,6 +3577,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3541,6 +3618,7 @@ export type UserCreateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3581,6 +3659,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3626,6 +3705,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3666,6 +3746,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3722,6 +3803,7 @@ export type UserUpdateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3762,6 +3844,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3813,6 +3896,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3853,6 +3937,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3893,6 +3978,7 @@ export type UserCreateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3933,6 +4019,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3989,6 +4076,7 @@ export type UserUpdateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4029,6 +4117,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4069,6 +4158,7 @@ export type UserCreateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4109,6 +4199,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4165,6 +4256,7 @@ export type UserUpdateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4205,6 +4297,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4245,6 +4338,7 @@ export type UserCreateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4285,6 +4379,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4341,6 +4436,7 @@ export type UserUpdateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4381,6 +4477,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4421,6 +4518,7 @@ export type UserCreateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4461,6 +4559,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4517,6 +4616,7 @@ export type UserUpdateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4557,6 +4657,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4598,6 +4699,7 @@ export type UserCreateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
@@ -4638,6 +4740,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4683,6 +4786,7 @@ export type UserCreateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
 }
 
@@ -4723,6 +4827,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
 }
 
@@ -4779,6 +4884,7 @@ export type UserUpdateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
@@ -4819,6 +4925,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4870,6 +4977,7 @@ export type UserUpdateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
 }
 
@@ -4910,6 +5018,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
 }
 
@@ -4949,6 +5058,7 @@ export type UserCreateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4989,6 +5099,7 @@ export type UserUncheckedCreateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5045,6 +5156,7 @@ export type UserUpdateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5085,6 +5197,187 @@ export type UserUncheckedUpdateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutNotificationPreferencesInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutNotificationPreferencesInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutNotificationPreferencesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationPreferencesInput, Prisma.UserUncheckedCreateWithoutNotificationPreferencesInput>
+}
+
+export type UserUpsertWithoutNotificationPreferencesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutNotificationPreferencesInput, Prisma.UserUncheckedUpdateWithoutNotificationPreferencesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationPreferencesInput, Prisma.UserUncheckedCreateWithoutNotificationPreferencesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutNotificationPreferencesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutNotificationPreferencesInput, Prisma.UserUncheckedUpdateWithoutNotificationPreferencesInput>
+}
+
+export type UserUpdateWithoutNotificationPreferencesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutNotificationPreferencesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5125,6 +5418,7 @@ export type UserCreateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5165,6 +5459,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5221,6 +5516,7 @@ export type UserUpdateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5261,6 +5557,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5301,6 +5598,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5341,6 +5639,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5397,6 +5696,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5437,6 +5737,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5477,6 +5778,7 @@ export type UserCreateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5517,6 +5819,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5573,6 +5876,7 @@ export type UserUpdateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5613,6 +5917,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5653,6 +5958,7 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5693,6 +5999,7 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5749,6 +6056,7 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5789,6 +6097,7 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5829,6 +6138,7 @@ export type UserCreateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5869,6 +6179,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5925,6 +6236,7 @@ export type UserUpdateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5965,6 +6277,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5996,6 +6309,7 @@ export type UserCountOutputType = {
   recoveryCodes: number
   pushSubscriptions: number
   notifications: number
+  notificationPreferences: number
   moderated: number
   moderations: number
 }
@@ -6022,6 +6336,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
   notifications?: boolean | UserCountOutputTypeCountNotificationsArgs
+  notificationPreferences?: boolean | UserCountOutputTypeCountNotificationPreferencesArgs
   moderated?: boolean | UserCountOutputTypeCountModeratedArgs
   moderations?: boolean | UserCountOutputTypeCountModerationsArgs
 }
@@ -6186,6 +6501,13 @@ export type UserCountOutputTypeCountNotificationsArgs<ExtArgs extends runtime.Ty
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountNotificationPreferencesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.NotificationPreferenceWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountModeratedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ModerationActionWhereInput
 }
@@ -6235,6 +6557,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
+  notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -6307,6 +6630,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
+  notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -6343,6 +6667,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
     notifications: Prisma.$NotificationPayload<ExtArgs>[]
+    notificationPreferences: Prisma.$NotificationPreferencePayload<ExtArgs>[]
     moderated: Prisma.$ModerationActionPayload<ExtArgs>[]
     moderations: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
@@ -6777,6 +7102,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notifications<T extends Prisma.User$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  notificationPreferences<T extends Prisma.User$notificationPreferencesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationPreferencesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPreferencePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderated<T extends Prisma.User$moderatedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderatedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderations<T extends Prisma.User$moderationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -7807,6 +8133,30 @@ export type User$notificationsArgs<ExtArgs extends runtime.Types.Extensions.Inte
   take?: number
   skip?: number
   distinct?: Prisma.NotificationScalarFieldEnum | Prisma.NotificationScalarFieldEnum[]
+}
+
+/**
+ * User.notificationPreferences
+ */
+export type User$notificationPreferencesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the NotificationPreference
+   */
+  select?: Prisma.NotificationPreferenceSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the NotificationPreference
+   */
+  omit?: Prisma.NotificationPreferenceOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.NotificationPreferenceInclude<ExtArgs> | null
+  where?: Prisma.NotificationPreferenceWhereInput
+  orderBy?: Prisma.NotificationPreferenceOrderByWithRelationInput | Prisma.NotificationPreferenceOrderByWithRelationInput[]
+  cursor?: Prisma.NotificationPreferenceWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.NotificationPreferenceScalarFieldEnum | Prisma.NotificationPreferenceScalarFieldEnum[]
 }
 
 /**

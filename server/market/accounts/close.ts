@@ -25,7 +25,7 @@ export async function closeAccount(
   const open = await readOpenMatters(tx, userId);
   if (open.length > 0) throw new ApiError("account_in_use", { open });
   await tx.query(sql`
-    UPDATE users SET email = 'closed:' || id, password_hash = '', display_name = ${DELETED_NAME}, role = 'member',
+    UPDATE users SET email = 'closed:' || id, password_hash = '', display_name = ${DELETED_NAME}, role = 'member', time_zone = NULL,
            closed_at = ${clock.now().toISOString()}::timestamptz
     WHERE id = ${userId}::uuid`);
   await deleteCredentials(tx, userId);
@@ -37,6 +37,7 @@ export async function closeAccount(
     UPDATE payout_accounts SET email = '', display_name = ${DELETED_NAME} WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM account_tokens WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM notifications WHERE user_id = ${userId}::uuid`);
+  await tx.query(sql`DELETE FROM notification_preferences WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM idempotency_keys WHERE user_id = ${userId}::uuid`);
 }
 

@@ -1,3 +1,4 @@
+import { readPreferences } from "../../notifications/preferences.ts";
 import {
   type AccountExport,
   type ExportListName,
@@ -86,11 +87,11 @@ function publicRow(list: ExportListName, row: Row): unknown {
 async function readProfile(
   connection: Connection,
   userId: string,
-): Promise<Pick<AccountExport, "user" | "wallet" | "payoutAccount">> {
+): Promise<Pick<AccountExport, "user" | "preferences" | "wallet" | "payoutAccount">> {
   const user = await queryOne<AccountExport["user"]>(
     connection,
     sql`
-    SELECT ${moderatedUserColumns}, f.confirmed_at AS "secondFactorSince"
+    SELECT ${moderatedUserColumns}, u.time_zone AS "timeZone", f.confirmed_at AS "secondFactorSince"
     FROM users u LEFT JOIN totp_factors f ON f.user_id = u.id WHERE u.id = ${userId}::uuid`,
   );
   const [wallet] = await connection.query<AccountExport["wallet"]>(sql`
@@ -101,6 +102,7 @@ async function readProfile(
     FROM payout_accounts WHERE user_id = ${userId}::uuid`);
   return {
     user,
+    preferences: await readPreferences(connection, userId),
     wallet: wallet ?? { availableCents: 0, heldCents: 0, debtCents: 0 },
     payoutAccount: payoutAccount ?? null,
   };

@@ -38,7 +38,7 @@ export const login = anyone
   .mutation(async ({ ctx, input: { code, ...input } }) => {
     const email = canonicalEmail(input.email);
     const [found] = await ctx.database.query<User & { passwordHash: string; suspended: boolean }>(sql`
-      SELECT id, email, display_name AS "displayName", created_at AS "createdAt", email_verified_at AS "emailVerifiedAt",
+      SELECT id, email, display_name AS "displayName", created_at AS "createdAt", email_verified_at AS "emailVerifiedAt", time_zone AS "timeZone",
              password_hash AS "passwordHash", suspended_at IS NOT NULL AS suspended
       FROM users WHERE email = ${email}`);
     const matches = await verifyPassword(found?.passwordHash ?? null, input.password, {

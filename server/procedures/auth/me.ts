@@ -55,7 +55,7 @@ export const me = signedIn
     type Account = User & { role: "member" | "moderator"; hasSecondFactor: boolean; unreadCount: number };
     const [account] = await ctx.database.query<Account>(sql`
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt",
-             email_verified_at AS "emailVerifiedAt", role,
+             email_verified_at AS "emailVerifiedAt", time_zone AS "timeZone", role,
              EXISTS (SELECT 1 FROM totp_factors f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS "hasSecondFactor",
              (SELECT count(*)::int FROM notifications n WHERE n.user_id = u.id AND NOT n.read) AS "unreadCount"
       FROM users u WHERE id = ${ctx.userId}::uuid`);

@@ -30,7 +30,7 @@ export const signup = anyone
         VALUES (${input.email}, ${passwordHash}, ${input.displayName})
         ON CONFLICT (email) DO NOTHING
         RETURNING id, email, display_name AS "displayName", created_at AS "createdAt",
-                  email_verified_at AS "emailVerifiedAt"`);
+                  email_verified_at AS "emailVerifiedAt", time_zone AS "timeZone"`);
       if (!user) throw new ApiError("email_taken");
       await requestMail(tx, "verify_email", user.email, ctx.clock.now());
       return { user, sessionId: await startSession(tx, user.id, ctx.clock.now(), { client: ctx.client }) };

@@ -25,6 +25,6 @@ export const list = signedIn
       select: selectNotifications,
       where: sql`n.user_id = ${ctx.userId}::uuid ${unread}`,
     });
-    const reader = { publicUrl: ctx.settings.publicUrl, timeZone: null };
-    return { notifications: rows.map((row) => notificationOf(row, reader)), nextCursor };
+    const { publicUrl } = ctx.settings;
+    return { notifications: rows.map((row) => notificationOf(row, publicUrl)), nextCursor };
   });

@@ -33,6 +33,8 @@ class AccountExport(Model):
     exported_at: datetime
     """When the data was read. ISO 8601."""
     user: ExportedUser
+    preferences: NotificationPreferences
+    """How you are told."""
     wallet: ExportedWallet
     payout_account: ExportedPayoutAccount | None
     """Null before the first payout onboarding."""
@@ -580,6 +582,14 @@ class ChangeRound(Model):
     """Why the bidder declined."""
     ended_at: datetime | None
     """When the round ended. ISO 8601."""
+
+
+class ChangedPreference(Model):
+    """What to change of how you are told."""
+
+    mail: MailPreference | None = None
+    push: bool | None = None
+    """Whether your browsers with push show it. The default is true while you have one."""
 
 
 class Changes(Model):
@@ -1246,6 +1256,8 @@ class ExportedUser(Model):
     """When the account was created. ISO 8601."""
     second_factor_since: datetime | None
     """When it was set up; null without a second factor. ISO 8601."""
+    time_zone: str | None
+    """Where you are, as an IANA name: when the daily mail comes. Null is UTC."""
 
 
 class ExportedWallet(Model):
@@ -1485,6 +1497,10 @@ class ListPayoutsResponse(Model):
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
 
 
+class ListPreferencesNotificationsResponse(Model):
+    preferences: NotificationPreferences
+
+
 class ListPushNotificationsResponse(Model):
     public_key: str
     """The browser's `application_server_key`: an uncompressed P-256 public key in base64url."""
@@ -1617,6 +1633,10 @@ LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.se
 class LoginResponse(Model):
     user: User
     """You."""
+
+
+MailPreference: TypeAlias = Literal["now", "daily", "off"] | str
+"""`now`: a mail for each. `daily`: one mail at 8:00 in your time zone. `off`: none."""
 
 
 class Message(Model):
@@ -1771,6 +1791,31 @@ class Notification(Model):
     """Whether you have marked it as read."""
     created_at: datetime
     """When you were told. ISO 8601."""
+
+
+class NotificationPreference(Model):
+    """How you are told of a kind of notifications."""
+
+    mail: MailPreference
+    push: bool
+    """Whether your browsers with push show it. The default is true while you have one."""
+
+
+class NotificationPreferences(Model):
+    """How you are told, for each kind of notifications."""
+
+    deadlines: NotificationPreference
+    """What ends at a time whether you act or not: deliveries, disputes, changes, proposals, and reminders."""
+    work: NotificationPreference
+    """Bids, awards, samples, questions, ratings and changes of tasks."""
+    money: NotificationPreference
+    """Acceptances, resolutions, expiries, settlements, top-ups and payouts."""
+    messages: NotificationPreference
+    """Messages: one mail for each conversation until you read it."""
+    account: NotificationPreference
+    """New API keys, a new password, a suspension. Its mails cannot be off."""
+    marketplace: NotificationPreference
+    """New tasks. With `now` also in the inbox; with `daily` in the mail only."""
 
 
 class OnboardingLink(Model):
@@ -2723,12 +2768,17 @@ class UnfinishedPayouts(Model):
 
 class UpdateAccountResponse(Model):
     user: User
-    """You, with the new name."""
+    """You, changed."""
 
 
 class UpdateBidResponse(Model):
     bid: Bid
     """The bid, changed."""
+
+
+class UpdateNotificationPreferencesResponse(Model):
+    preferences: NotificationPreferences
+    """All of them, changed."""
 
 
 class UpdateTaskResponse(Model):
@@ -2757,6 +2807,8 @@ class User(Model):
     """When the account was created. ISO 8601."""
     email_verified_at: datetime | None
     """When the owner of the address first used a link that was sent to it. Nothing waits for this. ISO 8601."""
+    time_zone: str | None
+    """Where you are, as an IANA name: when the daily mail comes. Null is UTC."""
 
 
 Visibility: TypeAlias = Literal["public", "awarded"] | str

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         BidExcerpt,
         Caller,
         CancelTaskResponse,
+        ChangedPreference,
         Changes,
         ClockAdvance,
         ConfirmTotpResponse,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         ListOwnBidsResponse,
         ListOwnTasksResponse,
         ListPayoutsResponse,
+        ListPreferencesNotificationsResponse,
         ListPushNotificationsResponse,
         ListQuestionsResponse,
         ListSessionsResponse,
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
         TopUpWalletResponse,
         UpdateAccountResponse,
         UpdateBidResponse,
+        UpdateNotificationPreferencesResponse,
         UpdateTaskResponse,
         UploadTarget,
         Visibility,
@@ -239,23 +242,26 @@ class AsyncAuthApi(_AsyncNamespace):
     async def update(
         self,
         *,
-        display_name: str,
+        display_name: str | None = None,
+        time_zone: str | None | NotGiven = NOT_GIVEN,
         **options: Unpack[ChangeOptions],
     ) -> UpdateAccountResponse:
-        """Change my display name.
+        """Change my profile.
 
-        Changes the name that other people see. Events that were recorded before keep the old one.
+        Changes the name that other people see, your time zone, or both. Events that were recorded before keep the
+        old name. The daily mail comes at 8:00 in your zone.
 
         `PATCH /auth/me`. With a browser session; API keys are refused.
 
         - `display_name`: The name that other people see. One line, trimmed. 1 to 80 characters.
+        - `time_zone`: The IANA name of a time zone. Null is UTC. 1 to 64 characters.
 
         Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409).
         """
         return await self._transport.call(
             "PATCH",
             "/auth/me",
-            {"displayName": display_name},
+            {"timeZone": time_zone, **given(displayName=display_name)},
             options,
             "keyed",
             records.UpdateAccountResponse,
@@ -1982,6 +1988,67 @@ class AsyncNotificationsApi(_AsyncNamespace):
             options,
             "keyed",
             type(None),
+        )
+
+    async def list_preferences(
+        self,
+        **options: Unpack[RequestOptions],
+    ) -> ListPreferencesNotificationsResponse:
+        """Read how I am told.
+
+        Returns how you are told of each kind of notifications, beside the inbox, which has all of them but new
+        tasks: by mail, if your address is verified, and over Web Push.
+
+        `GET /notifications/preferences`. With a browser session; API keys are refused.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403).
+        """
+        return await self._transport.call(
+            "GET",
+            "/notifications/preferences",
+            {},
+            options,
+            "read",
+            records.ListPreferencesNotificationsResponse,
+        )
+
+    async def update_preferences(
+        self,
+        *,
+        deadlines: ChangedPreference | None = None,
+        work: ChangedPreference | None = None,
+        money: ChangedPreference | None = None,
+        messages: ChangedPreference | None = None,
+        account: ChangedPreference | None = None,
+        marketplace: ChangedPreference | None = None,
+        **options: Unpack[TryOptions],
+    ) -> UpdateNotificationPreferencesResponse:
+        """Change how I am told.
+
+        Changes how you are told of the kinds that you send, from the next notification on. Mails about your account
+        cannot be off.
+
+        `PATCH /notifications/preferences`. With a browser session; API keys are refused.
+
+        - `deadlines`: What ends at a time whether you act or not: deliveries, disputes, changes, proposals, and
+        reminders.
+        - `work`: Bids, awards, samples, questions, ratings and changes of tasks.
+        - `money`: Acceptances, resolutions, expiries, settlements, top-ups and payouts.
+        - `messages`: Messages: one mail for each conversation until you read it.
+        - `account`: New API keys, a new password, a suspension. Its mails cannot be off.
+        - `marketplace`: New tasks. With `now` also in the inbox; with `daily` in the mail only.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409).
+        """
+        return await self._transport.call(
+            "PATCH",
+            "/notifications/preferences",
+            {
+                **given(deadlines=deadlines, work=work, money=money, messages=messages, account=account, marketplace=marketplace),
+            },
+            options,
+            "keyed",
+            records.UpdateNotificationPreferencesResponse,
         )
 
     async def list_push(
