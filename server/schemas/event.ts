@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { Agreement } from "./agreement.ts";
-import { ApiKey } from "./apiKey.ts";
+import { accountEvents, type KeyExcerpt } from "./accountEvents.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
-import { idOf, Person, Timestamp } from "./common.ts";
+import { idOf, type Person, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import {
   AgreementExcerpt,
@@ -47,14 +47,6 @@ const excerptOfReason = {
   reason: z.string().meta({ description: "What the side says that did this.", example: "The footnotes are missing." }),
   reasonTruncated: truncated("reason"),
 } as const;
-
-/** An API key in the log of its owner, which other keys of theirs read too. */
-const KeyExcerpt = ApiKey.pick({ id: true, label: true, scopes: true }).meta({
-  id: "KeyExcerpt",
-  description: "An API key as events show it.",
-});
-
-const accountOnly = z.object({ user: Person.meta({ description: "Whose account it is." }) });
 
 const theParties = "the buyer and the awarded bidder";
 
@@ -200,23 +192,7 @@ const logOnlyCatalogue = {
       .object({ payout: Payout.meta({ description: "The payout as it was right after the change." }) })
       .meta({ id: "PayoutEventData", description: "What events about a payout have." }),
   },
-  "key.created": {
-    when: "an API key is created",
-    to: "the key's owner",
-    data: z
-      .object({ key: KeyExcerpt.meta({ description: "The new key, without the key itself." }) })
-      .meta({ id: "KeyCreatedEventData", description: "What events about a new API key have." }),
-  },
-  "password.changed": {
-    when: "an account gets a new password, by its owner or with a mailed link",
-    to: "the account's owner",
-    data: accountOnly.meta({ id: "PasswordChangedEventData", description: "What events about a new password have." }),
-  },
-  "account.suspended": {
-    when: "a moderator or an operator suspends a user",
-    to: "that user",
-    data: accountOnly.meta({ id: "AccountSuspendedEventData", description: "What events about a suspension have." }),
-  },
+  ...accountEvents,
 } as const;
 
 /** All events, as the event log has them. */
@@ -248,7 +224,7 @@ export interface EventRecords {
   reversal?: TopupReversal;
   payout?: Payout;
   agreement?: Agreement;
-  key?: z.infer<typeof KeyExcerpt>;
+  key?: KeyExcerpt;
   user?: Person;
   by?: "bidder" | "clock" | "moderator" | "parties";
   reason?: string | null;

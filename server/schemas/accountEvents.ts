@@ -1,0 +1,33 @@
+import { z } from "zod";
+import { ApiKey } from "./apiKey.ts";
+import { Person } from "./common.ts";
+
+/** An API key in the log of its owner, which other keys of theirs read too. */
+const KeyExcerpt = ApiKey.pick({ id: true, label: true, scopes: true }).meta({
+  id: "KeyExcerpt",
+  description: "An API key as events show it.",
+});
+export type KeyExcerpt = z.infer<typeof KeyExcerpt>;
+
+const accountOnly = z.object({ user: Person.meta({ description: "Whose account it is." }) });
+
+/** The events about the security of an account, which only its owner has in the log. */
+export const accountEvents = {
+  "key.created": {
+    when: "an API key is created",
+    to: "the key's owner",
+    data: z
+      .object({ key: KeyExcerpt.meta({ description: "The new key, without the key itself." }) })
+      .meta({ id: "KeyCreatedEventData", description: "What events about a new API key have." }),
+  },
+  "password.changed": {
+    when: "an account gets a new password, by its owner or with a mailed link",
+    to: "the account's owner",
+    data: accountOnly.meta({ id: "PasswordChangedEventData", description: "What events about a new password have." }),
+  },
+  "account.suspended": {
+    when: "a moderator or an operator suspends a user",
+    to: "that user",
+    data: accountOnly.meta({ id: "AccountSuspendedEventData", description: "What events about a suspension have." }),
+  },
+} as const;
