@@ -18,7 +18,6 @@ test.each([
   ["tasks.fileFinalize", { storageKey: `briefs/${id}/${id}` }],
   ["agreements.propose", { kind: "cancel", reason: "We both want out of it." }],
   ["notifications.unsubscribePush", {}],
-  ["notifications.read", { upTo: id }],
   ["questions.remove", { reason: "It has an address." }],
 ] as const)("%s of what does not exist is 404", async (name, input) => {
   const person = name === "questions.remove" ? await createModerator(service) : await createPerson(service);

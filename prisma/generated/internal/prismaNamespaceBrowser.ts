@@ -539,7 +539,8 @@ export const NotificationPreferenceScalarFieldEnum = {
   userId: 'userId',
   kind: 'kind',
   mail: 'mail',
-  push: 'push'
+  push: 'push',
+  updatedAt: 'updatedAt'
 } as const
 
 export type NotificationPreferenceScalarFieldEnum = (typeof NotificationPreferenceScalarFieldEnum)[keyof typeof NotificationPreferenceScalarFieldEnum]

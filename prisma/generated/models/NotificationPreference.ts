@@ -29,6 +29,7 @@ export type NotificationPreferenceMinAggregateOutputType = {
   kind: string | null
   mail: string | null
   push: boolean | null
+  updatedAt: Date | null
 }
 
 export type NotificationPreferenceMaxAggregateOutputType = {
@@ -36,6 +37,7 @@ export type NotificationPreferenceMaxAggregateOutputType = {
   kind: string | null
   mail: string | null
   push: boolean | null
+  updatedAt: Date | null
 }
 
 export type NotificationPreferenceCountAggregateOutputType = {
@@ -43,6 +45,7 @@ export type NotificationPreferenceCountAggregateOutputType = {
   kind: number
   mail: number
   push: number
+  updatedAt: number
   _all: number
 }
 
@@ -52,6 +55,7 @@ export type NotificationPreferenceMinAggregateInputType = {
   kind?: true
   mail?: true
   push?: true
+  updatedAt?: true
 }
 
 export type NotificationPreferenceMaxAggregateInputType = {
@@ -59,6 +63,7 @@ export type NotificationPreferenceMaxAggregateInputType = {
   kind?: true
   mail?: true
   push?: true
+  updatedAt?: true
 }
 
 export type NotificationPreferenceCountAggregateInputType = {
@@ -66,6 +71,7 @@ export type NotificationPreferenceCountAggregateInputType = {
   kind?: true
   mail?: true
   push?: true
+  updatedAt?: true
   _all?: true
 }
 
@@ -146,6 +152,7 @@ export type NotificationPreferenceGroupByOutputType = {
   kind: string
   mail: string | null
   push: boolean | null
+  updatedAt: Date
   _count: NotificationPreferenceCountAggregateOutputType | null
   _min: NotificationPreferenceMinAggregateOutputType | null
   _max: NotificationPreferenceMaxAggregateOutputType | null
@@ -174,6 +181,7 @@ export type NotificationPreferenceWhereInput = {
   kind?: Prisma.StringFilter<"NotificationPreference"> | string
   mail?: Prisma.StringNullableFilter<"NotificationPreference"> | string | null
   push?: Prisma.BoolNullableFilter<"NotificationPreference"> | boolean | null
+  updatedAt?: Prisma.DateTimeFilter<"NotificationPreference"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -182,6 +190,7 @@ export type NotificationPreferenceOrderByWithRelationInput = {
   kind?: Prisma.SortOrder
   mail?: Prisma.SortOrderInput | Prisma.SortOrder
   push?: Prisma.SortOrderInput | Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -194,6 +203,7 @@ export type NotificationPreferenceWhereUniqueInput = Prisma.AtLeast<{
   kind?: Prisma.StringFilter<"NotificationPreference"> | string
   mail?: Prisma.StringNullableFilter<"NotificationPreference"> | string | null
   push?: Prisma.BoolNullableFilter<"NotificationPreference"> | boolean | null
+  updatedAt?: Prisma.DateTimeFilter<"NotificationPreference"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "userId_kind">
 
@@ -202,6 +212,7 @@ export type NotificationPreferenceOrderByWithAggregationInput = {
   kind?: Prisma.SortOrder
   mail?: Prisma.SortOrderInput | Prisma.SortOrder
   push?: Prisma.SortOrderInput | Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
   _count?: Prisma.NotificationPreferenceCountOrderByAggregateInput
   _max?: Prisma.NotificationPreferenceMaxOrderByAggregateInput
   _min?: Prisma.NotificationPreferenceMinOrderByAggregateInput
@@ -215,12 +226,14 @@ export type NotificationPreferenceScalarWhereWithAggregatesInput = {
   kind?: Prisma.StringWithAggregatesFilter<"NotificationPreference"> | string
   mail?: Prisma.StringNullableWithAggregatesFilter<"NotificationPreference"> | string | null
   push?: Prisma.BoolNullableWithAggregatesFilter<"NotificationPreference"> | boolean | null
+  updatedAt?: Prisma.DateTimeWithAggregatesFilter<"NotificationPreference"> | Date | string
 }
 
 export type NotificationPreferenceCreateInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutNotificationPreferencesInput
 }
 
@@ -229,12 +242,14 @@ export type NotificationPreferenceUncheckedCreateInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
 }
 
 export type NotificationPreferenceUpdateInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutNotificationPreferencesNestedInput
 }
 
@@ -243,6 +258,7 @@ export type NotificationPreferenceUncheckedUpdateInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type NotificationPreferenceCreateManyInput = {
@@ -250,12 +266,14 @@ export type NotificationPreferenceCreateManyInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
 }
 
 export type NotificationPreferenceUpdateManyMutationInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type NotificationPreferenceUncheckedUpdateManyInput = {
@@ -263,6 +281,7 @@ export type NotificationPreferenceUncheckedUpdateManyInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type NotificationPreferenceListRelationFilter = {
@@ -285,6 +304,7 @@ export type NotificationPreferenceCountOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   mail?: Prisma.SortOrder
   push?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type NotificationPreferenceMaxOrderByAggregateInput = {
@@ -292,6 +312,7 @@ export type NotificationPreferenceMaxOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   mail?: Prisma.SortOrder
   push?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type NotificationPreferenceMinOrderByAggregateInput = {
@@ -299,6 +320,7 @@ export type NotificationPreferenceMinOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   mail?: Prisma.SortOrder
   push?: Prisma.SortOrder
+  updatedAt?: Prisma.SortOrder
 }
 
 export type NotificationPreferenceCreateNestedManyWithoutUserInput = {
@@ -347,12 +369,14 @@ export type NotificationPreferenceCreateWithoutUserInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
 }
 
 export type NotificationPreferenceUncheckedCreateWithoutUserInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
 }
 
 export type NotificationPreferenceCreateOrConnectWithoutUserInput = {
@@ -389,30 +413,35 @@ export type NotificationPreferenceScalarWhereInput = {
   kind?: Prisma.StringFilter<"NotificationPreference"> | string
   mail?: Prisma.StringNullableFilter<"NotificationPreference"> | string | null
   push?: Prisma.BoolNullableFilter<"NotificationPreference"> | boolean | null
+  updatedAt?: Prisma.DateTimeFilter<"NotificationPreference"> | Date | string
 }
 
 export type NotificationPreferenceCreateManyUserInput = {
   kind: string
   mail?: string | null
   push?: boolean | null
+  updatedAt?: Date | string
 }
 
 export type NotificationPreferenceUpdateWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type NotificationPreferenceUncheckedUpdateWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type NotificationPreferenceUncheckedUpdateManyWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   push?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -422,6 +451,7 @@ export type NotificationPreferenceSelect<ExtArgs extends runtime.Types.Extension
   kind?: boolean
   mail?: boolean
   push?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["notificationPreference"]>
 
@@ -430,6 +460,7 @@ export type NotificationPreferenceSelectCreateManyAndReturn<ExtArgs extends runt
   kind?: boolean
   mail?: boolean
   push?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["notificationPreference"]>
 
@@ -438,6 +469,7 @@ export type NotificationPreferenceSelectUpdateManyAndReturn<ExtArgs extends runt
   kind?: boolean
   mail?: boolean
   push?: boolean
+  updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["notificationPreference"]>
 
@@ -446,9 +478,10 @@ export type NotificationPreferenceSelectScalar = {
   kind?: boolean
   mail?: boolean
   push?: boolean
+  updatedAt?: boolean
 }
 
-export type NotificationPreferenceOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "kind" | "mail" | "push", ExtArgs["result"]["notificationPreference"]>
+export type NotificationPreferenceOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "kind" | "mail" | "push" | "updatedAt", ExtArgs["result"]["notificationPreference"]>
 export type NotificationPreferenceInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -469,6 +502,7 @@ export type $NotificationPreferencePayload<ExtArgs extends runtime.Types.Extensi
     kind: string
     mail: string | null
     push: boolean | null
+    updatedAt: Date
   }, ExtArgs["result"]["notificationPreference"]>
   composites: {}
 }
@@ -897,6 +931,7 @@ export interface NotificationPreferenceFieldRefs {
   readonly kind: Prisma.FieldRef<"NotificationPreference", 'String'>
   readonly mail: Prisma.FieldRef<"NotificationPreference", 'String'>
   readonly push: Prisma.FieldRef<"NotificationPreference", 'Boolean'>
+  readonly updatedAt: Prisma.FieldRef<"NotificationPreference", 'DateTime'>
 }
     
 

@@ -8,6 +8,7 @@ CREATE TABLE notification_preferences (
   kind    text NOT NULL CHECK (kind IN ('deadlines', 'work', 'money', 'messages', 'account', 'marketplace')),
   mail    text CHECK (mail IN ('now', 'daily', 'off')),
   push    boolean,
+  updated_at timestamptz(6) NOT NULL DEFAULT service_now(),
   PRIMARY KEY (user_id, kind),
   CONSTRAINT notification_preferences_account CHECK (kind <> 'account' OR mail <> 'off')
 );

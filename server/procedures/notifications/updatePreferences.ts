@@ -20,7 +20,7 @@ export const updatePreferences = sessionOnly
           INSERT INTO notification_preferences AS p (user_id, kind, mail, push)
           VALUES (${ctx.userId}::uuid, ${kind}, ${mail}, ${push})
           ON CONFLICT (user_id, kind) DO UPDATE
-          SET mail = coalesce(excluded.mail, p.mail), push = coalesce(excluded.push, p.push)`);
+          SET mail = coalesce(excluded.mail, p.mail), push = coalesce(excluded.push, p.push), updated_at = service_now()`);
       }
       return { preferences: await readPreferences(tx, ctx.userId) };
     }),
