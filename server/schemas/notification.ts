@@ -78,8 +78,8 @@ export const Notification = z
 export type Notification = z.infer<typeof Notification>;
 
 export const ListNotifications = PageQuery.extend({
-  unread: z.boolean().optional().meta({
-    description: "With `true`, only those that you have not marked as read.",
-    example: true,
-  }),
+  unread: z
+    .boolean()
+    .meta({ description: "With `true`, only those that you have not marked as read.", example: true })
+    .optional(),
 }).meta({ id: "ListNotifications" });

@@ -119,7 +119,9 @@ test("a wrong password, an unknown address, an invalid address and a suspended a
 
 test("a password is stored as argon2id, and no response contains any of it", async () => {
   const answer = await signup("hash@example.com");
-  expect(Object.keys(answer.body.user).sort()).toEqual(["createdAt", "displayName", "email", "emailVerifiedAt", "id"]);
+  expect(Object.keys(answer.body.user).sort()).toEqual(
+    ["createdAt", "displayName", "email", "emailVerifiedAt", "id", "timeZone"].sort(),
+  );
   expect(answer.text).not.toContain("argon2");
   const [row] = await service.services.database.query<{ hash: string }>(sql`
     SELECT password_hash AS hash FROM users WHERE email = 'hash@example.com'`);
