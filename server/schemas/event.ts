@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Agreement } from "./agreement.ts";
 import { accountEvents, type KeyExcerpt } from "./accountEvents.ts";
+import type { Agreement } from "./agreement.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
 import { idOf, type Person, Timestamp } from "./common.ts";

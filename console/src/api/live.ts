@@ -49,6 +49,8 @@ function staleAfter({ data }: LogEvent): QueryKey[] {
   if ("topup" in data) return [["wallet"]];
   if ("question" in data) return [["task", data.task.id]];
   if ("message" in data) return [["messages", data.message.bidId], ["conversations"]];
+  if ("key" in data) return [["keys"]];
+  if ("user" in data) return [["me"]];
   const people = [data.task.buyer, ...("bid" in data ? [data.bid.bidder] : [])];
   return [
     ...[["task"], ["tasks"], ["bids"], ["bid"], ["wallet"], ["dispute"], ["disputes"]],
