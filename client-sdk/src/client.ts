@@ -23,6 +23,7 @@ export class Rebid {
   readonly tasks: Tasks;
   readonly bids: Bids;
   readonly payouts: generated.PayoutsApi;
+  readonly fees: generated.FeesApi;
   readonly questions: generated.QuestionsApi;
   readonly agreements: generated.AgreementsApi;
   readonly notifications: generated.NotificationsApi;
@@ -47,6 +48,7 @@ export class Rebid {
     this.tasks = new Tasks(requests);
     this.bids = new Bids(requests);
     this.payouts = new generated.PayoutsApi(requests);
+    this.fees = new generated.FeesApi(requests);
     this.questions = new generated.QuestionsApi(requests);
     this.agreements = new generated.AgreementsApi(requests);
     this.notifications = new generated.NotificationsApi(requests);

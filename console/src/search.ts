@@ -15,7 +15,7 @@ export const taskStatuses: readonly TaskStatus[] = [
 
 export const movementKinds: readonly LedgerEntry["kind"][] = [
   ...(["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund"] as const),
-  ...(["payout", "payout_reversal", "topup_refund", "chargeback", "adjustment"] as const),
+  ...(["payout", "payout_reversal", "topup_refund", "chargeback", "adjustment", "platform_fee"] as const),
 ];
 
 export const deliveryStatuses: readonly WebhookDelivery["status"][] = ["pending", "succeeded", "failed"];

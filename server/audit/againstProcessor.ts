@@ -1,9 +1,10 @@
+import { BALANCE, compareBalance } from "./compareBalance.ts";
 import { comparePayouts, PAYOUTS, TRANSFERS } from "./comparePayouts.ts";
 import { compareReversals, REVERSALS } from "./compareReversals.ts";
 import { compareTopups, TOPUPS } from "./compareTopups.ts";
 import type { Books, Discrepancy } from "./discrepancy.ts";
 
-export const processorChecks: readonly string[] = [TOPUPS, TRANSFERS, PAYOUTS, REVERSALS];
+export const processorChecks: readonly string[] = [TOPUPS, TRANSFERS, PAYOUTS, REVERSALS, BALANCE];
 
 const RECHECKS = 5;
 const RECHECK_PAUSE_MS = 3_000;
@@ -47,5 +48,6 @@ export async function compareOnce(books: Books, since: Date | null): Promise<Dis
     ...(await compareTopups(books, from, sinceSeconds)),
     ...(await comparePayouts(books, from, sinceSeconds)),
     ...(await compareReversals(books, since === null, sinceSeconds)),
+    ...(await compareBalance(books, sinceSeconds)),
   ];
 }

@@ -1,5 +1,6 @@
 import { reputationDifferences } from "../market/reputation.ts";
 import { type Sql, sql } from "../store/connection.ts";
+import { feeChecks } from "./feeChecks.ts";
 
 /** The hold that each task should have: the budget while open, the price from the award until closed, then nothing. */
 const expectedHolds = sql`
@@ -25,6 +26,8 @@ export const databaseChecks: Record<string, Sql> = {
       (1, 'hold_release available +, hold_release held -'),
       (1, 'dispute_refund available +, dispute_refund held -'),
       (2, 'task_earning available +, task_payment held -'),
+      (2, 'platform_fee available -, platform_fee platform +, task_earning available +, task_payment held -'),
+      (0, 'fee_withdrawal outside +, fee_withdrawal platform -'),
       (1, 'topup available +, topup outside -'),
       (1, 'payout available -, payout outside +'),
       -- One that was booked after a restore, when the wallet no longer had the money.
@@ -163,12 +166,12 @@ export const databaseChecks: Record<string, Sql> = {
     UNION ALL
     SELECT 'entry ' || e.id, 'a task', 'none'
     FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
-    WHERE t.task_id IS NULL AND e.kind IN ('hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund')
+    WHERE t.task_id IS NULL AND e.kind IN ('hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund', 'platform_fee')
     UNION ALL
     SELECT 'entry ' || e.id, 'an external reference', 'none'
     FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
     WHERE t.external_ref IS NULL
-      AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback', 'adjustment')`,
+      AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback', 'adjustment', 'fee_withdrawal')`,
 
   "each paid top-up was credited once, and no other top-up was credited": sql`
     SELECT coalesce('top-up ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
@@ -196,4 +199,6 @@ export const databaseChecks: Record<string, Sql> = {
       GROUP BY t.id, e.user_id
     ) e USING (user_id, reference)
     WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
+
+  ...feeChecks,
 };

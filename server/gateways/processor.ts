@@ -105,6 +105,8 @@ export interface Processor {
 
   /** The available balance in cents; `accountId` null means the platform's own. */
   getBalanceCents(accountId: string | null, currency: string): Promise<number>;
+  /** The platform's own balance in cents, with what is not available yet. */
+  getTotalCents(currency: string): Promise<number>;
 
   /**
    * The platform's own events of these types (at most 20), delivered or not, from the newest to the oldest, back to

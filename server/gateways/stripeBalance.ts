@@ -4,11 +4,18 @@ import { records, translated } from "./stripeCalls.ts";
 import { balanceTransactionRecord } from "./stripeRecords.ts";
 
 /** Balances and what changed them. */
-export function balanceCalls(stripe: Stripe): Pick<Processor, "getBalanceCents" | "listBalanceTransactions"> {
+export function balanceCalls(
+  stripe: Stripe,
+): Pick<Processor, "getBalanceCents" | "getTotalCents" | "listBalanceTransactions"> {
   return {
     async getBalanceCents(accountId, currency) {
       const { available } = await translated(stripe.balance.retrieve({}, onBehalfOf(accountId)));
-      return available.filter((part) => part.currency === currency).reduce((sum, { amount }) => sum + amount, 0);
+      return centsIn(currency, available);
+    },
+
+    async getTotalCents(currency) {
+      const { available, pending } = await translated(stripe.balance.retrieve());
+      return centsIn(currency, [...available, ...pending]);
     },
 
     listBalanceTransactions(accountId, createdSince) {
@@ -17,6 +24,10 @@ export function balanceCalls(stripe: Stripe): Pick<Processor, "getBalanceCents" 
       return records(list, balanceTransactionRecord);
     },
   };
+}
+
+function centsIn(currency: string, parts: { amount: number; currency: string }[]): number {
+  return parts.filter((part) => part.currency === currency).reduce((sum, { amount }) => sum + amount, 0);
 }
 
 function onBehalfOf(accountId: string | null): Stripe.RequestOptions {

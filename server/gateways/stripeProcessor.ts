@@ -28,6 +28,7 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     createPayout: async (...input) => (await stripe()).createPayout(...input),
     getPayout: async (...input) => (await stripe()).getPayout(...input),
     findPayouts: async (...input) => (await stripe()).findPayouts(...input),
+    getTotalCents: async (...input) => (await stripe()).getTotalCents(...input),
     getBalanceCents: async (...input) => (await stripe()).getBalanceCents(...input),
     async *listEvents(...input) {
       yield* (await stripe()).listEvents(...input);

@@ -4,6 +4,7 @@ import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
+import { feesRouter } from "./fees/router.ts";
 import { keysRouter } from "./keys/router.ts";
 import { messagesRouter } from "./messages/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
@@ -27,6 +28,7 @@ export const appRouter = router({
   messages: messagesRouter,
   notifications: notificationsRouter,
   payouts: payoutsRouter,
+  fees: feesRouter,
   agreements: agreementsRouter,
   disputes: disputesRouter,
   events: eventsRouter,

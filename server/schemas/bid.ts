@@ -19,7 +19,7 @@ export const Bid = z
       description: "Who placed the bid.",
       example: { id: "019aa1b2-0000-7000-8000-000000000002", displayName: "Bo" },
     }),
-    priceCents: Price.meta({ description: "What the bidder earns, in integer cents.", example: 8_500 }),
+    priceCents: Price.meta({ description: "What the buyer pays, in integer cents.", example: 8_500 }),
     etaHours: z.number().meta({ description: "Hours from the award to the delivery.", example: 24 }),
     notes: z.string().nullable().meta({
       description: "The bidder's words to the buyer.",
@@ -32,6 +32,16 @@ export const Bid = z
       description:
         "When the task's title, description or acceptance criteria last changed, if that was after an active bid was placed.",
       example: null,
+    }),
+    feeCents: Price.optional().meta({
+      description:
+        "For the bidder only, and absent while the platform has never had a fee: what it takes of the price, frozen when the " +
+        "price was set. Integer cents.",
+      example: 425,
+    }),
+    netCents: Price.optional().meta({
+      description: "For the bidder only, beside `feeCents`: the price less the fee. Integer cents.",
+      example: 8_075,
     }),
   })
   .meta({ id: "Bid", description: "An offer to do a task." });

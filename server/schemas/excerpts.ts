@@ -116,7 +116,8 @@ function shorten(text: string): string {
   return [...text.slice(0, 2 * EXCERPT_CHARACTERS)].slice(0, EXCERPT_CHARACTERS).join("");
 }
 
-export function excerptOfBid(bid: Bid): BidExcerpt {
+/** Without the fee, which lists add for the bid's owner: an event has one body for everyone. */
+export function excerptOfBid({ feeCents: _, netCents: __, ...bid }: Bid): BidExcerpt {
   const notes = bid.notes && shorten(bid.notes);
   return { ...bid, notes, ...(notes !== bid.notes && { notesTruncated: true as const }) };
 }

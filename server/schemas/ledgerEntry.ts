@@ -13,6 +13,7 @@ export const ledgerKinds = [
   "topup_refund",
   "chargeback",
   "adjustment",
+  "platform_fee",
 ] as const;
 
 export const walletBuckets = ["available", "held"] as const;
@@ -29,7 +30,8 @@ export const LedgerEntry = z
         "charged back and less than its amount is available: what is available is taken, as `topup_refund` or " +
         "`chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and " +
         "never makes a balance negative: the next money that becomes available pays it immediately, before it can be " +
-        "spent, the oldest debt first. `externalRef` names the debt.",
+        "spent, the oldest debt first. `externalRef` names the debt. A `platform_fee` is taken from the earning that it comes " +
+        "with, before any debt.",
     }),
     bucket: z.enum(walletBuckets).meta({ description: "The bucket of the wallet whose balance changed." }),
     amountCents: Cents.meta({ description: "Integer cents, signed: negative leaves the bucket.", example: 5_000 }),

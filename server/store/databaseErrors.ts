@@ -23,6 +23,11 @@ export function violatedUniqueConstraint(error: unknown): string | null {
   return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION ? (error.constraint ?? null) : null;
 }
 
+/** The name of the check that a statement of `query` violated, or null for any other error. */
+export function violatedCheck(error: unknown): string | null {
+  return error instanceof pg.DatabaseError && error.code === CHECK_VIOLATION ? (error.constraint ?? null) : null;
+}
+
 /** The ledger refused a movement of `neededCents` because a bucket would have become negative. */
 export class Overdraft extends Error {
   override readonly name = "Overdraft";
@@ -37,10 +42,8 @@ export class Overdraft extends Error {
 /** For `.catch` of a movement: rethrows the database's refusal as an `Overdraft`, and everything else as it is. */
 export function asOverdraft(neededCents: number) {
   return (error: unknown): never => {
-    const isOverdraft =
-      error instanceof pg.DatabaseError &&
-      error.code === CHECK_VIOLATION &&
-      (error.constraint === "wallets_available_not_negative" || error.constraint === "wallets_held_not_negative");
+    const violated = violatedCheck(error);
+    const isOverdraft = violated === "wallets_available_not_negative" || violated === "wallets_held_not_negative";
     throw isOverdraft ? new Overdraft(neededCents, error) : error;
   };
 }

@@ -20,9 +20,10 @@ type ClawBackKind = "topup_refund" | "chargeback" | "payout";
 
 /** One side of a movement between users; a negative amount leaves the bucket. */
 interface Side {
-  userId: string;
-  kind: "hold" | ReturnKind | "task_payment" | "task_earning";
-  bucket: "available" | "held";
+  /** Null for the bucket of the platform. */
+  userId: string | null;
+  kind: "hold" | ReturnKind | "task_payment" | "task_earning" | "platform_fee";
+  bucket: "available" | "held" | "platform";
   amountCents: number;
 }
 
@@ -41,8 +42,8 @@ export interface MovementsWithCommit {
   hold(userId: string, amountCents: number, reason: Reason): void;
   /** held → available; does nothing if the amount is 0 */
   release(userId: string, amountCents: number, reason: Reason, kind?: ReturnKind): void;
-  /** the buyer's held → the bidder's available bucket */
-  pay(buyerId: string, bidderId: string, amountCents: number, reason: Reason): void;
+  /** the buyer's held → the bidder's available bucket, and of that the fee, at most all of it → the platform */
+  pay(buyerId: string, bidderId: string, amountCents: number, reason: Reason, feeCents?: number): void;
 }
 
 /**
@@ -54,6 +55,8 @@ export interface MovementsAnsweredNow {
   deposit(userId: string, kind: IncomingKind, amountCents: number, externalRef: string): Promise<string | null>;
   /** available → outside world, as a payout; throws an `Overdraft` */
   withdraw(userId: string, amountCents: number, externalRef: string): Promise<string | null>;
+  /** what the platform has earned → outside world; null if the reference was booked before */
+  withdrawFees(amountCents: number, externalRef: string): Promise<string | null>;
   /** available → outside world, as far as the balance goes; the rest becomes a debt, which later credits pay first */
   clawBack(userId: string, kind: ClawBackKind, amountCents: number, externalRef: string): Promise<string | null>;
 }
@@ -86,12 +89,16 @@ export function movementsWithCommit(add: (movement: Movement) => void): Movement
       ];
       add({ reason, sides });
     },
-    pay(buyerId, bidderId, amountCents, reason) {
+    pay(buyerId, bidderId, amountCents, reason, feeCents = 0) {
       const sides: Side[] = [
         { userId: buyerId, kind: "task_payment", bucket: "held", amountCents: -amountCents },
         { userId: bidderId, kind: "task_earning", bucket: "available", amountCents },
       ];
-      add({ reason, sides });
+      const fee: Side[] = [
+        { userId: bidderId, kind: "platform_fee", bucket: "available", amountCents: -feeCents },
+        { userId: null, kind: "platform_fee", bucket: "platform", amountCents: feeCents },
+      ];
+      add({ reason, sides: feeCents === 0 ? sides : [...sides, ...fee] });
     },
   };
 }
@@ -101,7 +108,7 @@ export async function writeMovement(connection: Connection, { reason, sides }: M
   const values = sides.map(
     ({ userId, kind, bucket, amountCents }) => sql`(${userId}::uuid, ${kind}, ${bucket}, ${amountCents}::bigint)`,
   );
-  // Inserting an entry locks its wallet, so the order of the rows is the lock order.
+  // Inserting an entry locks its wallet, so the order of the rows is the lock order. An earning comes before its fee.
   const statement = sql`
     WITH transfer AS (
       INSERT INTO ledger_transfers (task_id, bid_id)
@@ -109,7 +116,7 @@ export async function writeMovement(connection: Connection, { reason, sides }: M
     )
     INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
     SELECT transfer.id, side.* FROM transfer, (VALUES ${join(values)}) AS side (user_id, kind, bucket, amount_cents)
-    ORDER BY side.user_id, side.bucket`;
+    ORDER BY side.user_id, side.bucket, side.amount_cents DESC`;
   const neededCents = Math.max(...sides.map(({ amountCents }) => -amountCents));
   await connection.query(statement).catch(asOverdraft(neededCents));
 }
@@ -126,6 +133,8 @@ export function movementsAnsweredNow(connection: Connection): MovementsAnsweredN
       moveOnce(
         sql`SELECT ledger_exchange(${userId}::uuid, 'payout', ${-amountCents}::bigint, ${externalRef}) AS id`,
       ).catch(asOverdraft(amountCents)),
+    withdrawFees: (amountCents, externalRef) =>
+      moveOnce(sql`SELECT ledger_withdraw_fees(${amountCents}::bigint, ${externalRef}) AS id`),
     clawBack: (userId, kind, amountCents, externalRef) =>
       moveOnce(sql`SELECT ledger_claw_back(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
   };

@@ -65,7 +65,7 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
 }
 
 /**
- * The ledger and the record of moderation are append-only for the service: it inserts and reads. It deletes no wallets,
+ * The ledger, the schedules of fees and the record of moderation are append-only for the service: it inserts and reads. It deletes no wallets,
  * writes no history of migrations, and creates nothing: not even temporary tables, because a trigger on one could pass for
  * a trigger of the ledger.
  */
@@ -79,7 +79,7 @@ function grantsTo(role: string, database: string): string {
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schemas} TO ${role};
     GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schemas} TO ${role};
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${schemas} TO ${role};
-    REVOKE UPDATE, DELETE ON ledger_transfers, ledger_entries, moderation_actions FROM ${role};
+    REVOKE UPDATE, DELETE ON ledger_transfers, ledger_entries, fee_schedules, moderation_actions FROM ${role};
     REVOKE DELETE ON wallets FROM ${role};
     REVOKE INSERT, UPDATE, DELETE ON _prisma_migrations, graphile_worker.migrations FROM ${role};`;
 }

@@ -190,6 +190,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
     "forbidden",
     ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
   ],
+  "fees.read": ["open", () => ({})],
   "events.list": ["open", () => ({})],
   "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],

@@ -6,7 +6,9 @@ import { auditLedger } from "../../server/audit/nightly.ts";
 import { printReport } from "../../server/audit/report.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
+import { withdrawFees } from "../../server/market/fees/withdrawals.ts";
 import { connectionOver, sql } from "../../server/store/connection.ts";
+import { setFee } from "../factories/fees.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -32,6 +34,7 @@ beforeAll(async () => {
   await paidTopup(service, buyer, 10_000, "disputed_lost");
   await postTask(buyer, { maxBudgetCents: 5_000 });
   await awardedTask(buyer, payee);
+  await setFee(service, { minCents: 300 });
   const { task } = await deliveredTask(buyer, payee, { priceCents: 7_000 });
   await buyer.post(`/tasks/${task.id}/accept`);
   const moderator = await createModerator(service);
@@ -47,6 +50,7 @@ beforeAll(async () => {
   const { id: endId } = await propose(payee, endedTask.id);
   await buyer.post(`/agreements/${endId}/accept`);
   await disputedTask(buyer, payee, { priceCents: 2_000 });
+  await withdrawFees(service.services.database, 700, "the first month");
   await requestPayout(payee, 3_000);
   await requestPayout(payee, 1_313);
   await eventually(
@@ -321,6 +325,66 @@ describe("a discrepancy of one cent is found", () => {
       "UPDATE payouts SET amount_cents = amount_cents + 1 WHERE state = 'paid'",
     ],
     ["payouts agree with the processor's payouts to banks", "UPDATE payouts SET state = 'sent' WHERE state = 'failed'"],
+    // A schedule of the past, as if it had been there all along.
+    [
+      "each bid has the fee of the schedule of its time",
+      "INSERT INTO fee_schedules (starts_at, created_at, basis_points) SELECT min(priced_at), min(priced_at), 1 FROM bids WHERE fee_cents > 0",
+    ],
+    ["each bid has the fee of the schedule of its time", "UPDATE fee_schedules SET basis_points = basis_points + 1"],
+    ["each bid has the fee of the schedule of its time", "UPDATE fee_schedules SET min_cents = min_cents + 1"],
+    [
+      "each bid has the fee of the schedule of its time",
+      "UPDATE bids SET fee_cents = fee_cents - 1 WHERE fee_cents > 0",
+    ],
+    [
+      "each bid has the fee of the schedule of its time",
+      "UPDATE bids SET fee_cents = NULL, fee_schedule_id = NULL, priced_at = NULL WHERE fee_cents > 0",
+    ],
+    [
+      "each bid has the fee of the schedule of its time",
+      "UPDATE bids SET price_cents = price_cents + 10 WHERE fee_cents > 0",
+    ],
+    [
+      "each payment took the fee of its bid once, from the bidder",
+      "UPDATE ledger_entries SET amount_cents = amount_cents - sign(amount_cents) WHERE kind = 'platform_fee'",
+    ],
+    [
+      "each payment took the fee of its bid once, from the bidder",
+      "UPDATE ledger_entries SET user_id = (SELECT buyer_id FROM tasks LIMIT 1), version = version + 1000 WHERE kind = 'platform_fee' AND bucket = 'available'",
+    ],
+    [
+      "each payment took the fee of its bid once, from the bidder",
+      "DELETE FROM ledger_entries WHERE kind = 'platform_fee' AND transfer_id = (SELECT transfer_id FROM ledger_entries WHERE kind = 'platform_fee' LIMIT 1)",
+    ],
+    [
+      "each payment took the fee of its bid once, from the bidder",
+      `INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version)
+       SELECT transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version + 1000 FROM ledger_entries
+       WHERE kind = 'platform_fee'`,
+    ],
+    ["every movement has the shape of its kind", byHand("platform_fee", ["available", -1, 0], ["platform", 1])],
+    ["no entry or transfer is orphaned", byHand("platform_fee", ["available", -1, 0], ["platform", 1])],
+    ["no entry or transfer is orphaned", byHand("fee_withdrawal", ["platform", -1], ["outside", 1])],
+    [
+      "each withdrawal of fees has its reference, and none took more than there was",
+      byHand("fee_withdrawal", ["platform", -1], ["outside", 1]),
+    ],
+    [
+      "each withdrawal of fees has its reference, and none took more than there was",
+      "UPDATE ledger_transfers SET fingerprint = 'fee_withdrawal 1' WHERE external_ref LIKE 'fee_withdrawal:%'",
+    ],
+    [
+      "each withdrawal of fees has its reference, and none took more than there was",
+      "UPDATE ledger_transfers SET external_ref = 'pi_17' WHERE external_ref LIKE 'fee_withdrawal:%'",
+    ],
+    [
+      "each withdrawal of fees has its reference, and none took more than there was",
+      "UPDATE ledger_entries SET amount_cents = amount_cents * 1000 WHERE kind = 'fee_withdrawal'",
+    ],
+    [
+      "the processor's balance covers what users and the platform own",
+      byHand("topup", ["available", 100_000, 0], ["outside", -100_000]),
+    ],
     [
       "refunds and disputes agree with the processor's balance",
       "UPDATE ledger_transfers SET external_ref = external_ref || 'x' WHERE external_ref LIKE 'refund:%'",
@@ -368,6 +432,7 @@ async function checksThatFind(statement: string): Promise<string[]> {
       "topups",
       "payouts",
       "disputes",
+      "fee_schedules",
     ]) {
       await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);
     }

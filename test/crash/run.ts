@@ -33,7 +33,7 @@ import { type Kill, type KillerSettings, type Order, Report, targets } from "./k
 import { acknowledgementKinds, Load, type SentRequest } from "./load.ts";
 import { randomFrom } from "./random.ts";
 import { soakPlan, startSoak } from "./soak.ts";
-import { findDifferences, findUnsettled } from "./verify.ts";
+import { FEE, findDifferences, findUnsettled } from "./verify.ts";
 
 /** Shares of all calls to the processor, and of all its events. A timeout costs its caller 10 s, so there are fewer. */
 const FAULT_SHARE = { timeout_before: 0.01, timeout_after: 0.01, other: 0.025 } as const;
@@ -120,7 +120,7 @@ async function main(): Promise<void> {
   });
 
   const load = new Load({ api: apiUrl, processor: processorUrl }, randomFrom(seed + 1));
-  await makeModerator(killer.databaseUrl, await load.signUpModerator());
+  await prepare(killer.databaseUrl, await load.signUpModerator());
   await setFaults(processorUrl);
   const began = Date.now();
   const loaded = load.run(Number(options.clients));
@@ -216,11 +216,15 @@ async function startKiller(settings: KillerSettings) {
   };
 }
 
-async function makeModerator(databaseUrl: string, userId: string): Promise<void> {
+/** Makes the user a moderator, and gives the platform a fee. */
+async function prepare(databaseUrl: string, userId: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     await client.query("UPDATE users SET role = 'moderator' WHERE id = $1", [userId]);
+    await client.query("INSERT INTO fee_schedules (basis_points, min_cents, max_cents) VALUES ($1, $2, $3)", [
+      ...[FEE.basisPoints, FEE.minCents, FEE.maxCents],
+    ]);
   } finally {
     await client.end();
   }

@@ -34,6 +34,9 @@ export async function findDifferences(
   }
 }
 
+/** What the platform takes in these runs. */
+export const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300 } as const;
+
 /**
  * For each kind, the acknowledgements (JSON in `$1`) whose rows are missing, or in neither that state nor a later one.
  */
@@ -184,6 +187,23 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
                 WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents ELSE 0 END
            OR coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning'), 0) IS DISTINCT FROM CASE t.status
                 WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN coalesce(g.bidder_cents, d.bidder_cents) ELSE 0 END`,
+    )),
+    ...(await differences(
+      client,
+      "a fee is not taken once, of what the bidder is paid",
+      `SELECT t.id, t.status, b.price_cents, b.fee_cents, paid.cents AS paid, due.cents AS due, taken.cents AS taken FROM tasks t
+       LEFT JOIN bids b ON b.id = t.awarded_bid_id LEFT JOIN disputes d ON d.task_id = t.id
+       LEFT JOIN agreements g ON g.task_id = t.id AND g.status = 'accepted' AND g.kind = 'settle'
+       CROSS JOIN LATERAL (SELECT CASE t.status WHEN 'accepted' THEN b.price_cents
+         WHEN 'resolved' THEN coalesce(g.bidder_cents, d.bidder_cents) ELSE 0 END AS cents) paid
+       CROSS JOIN LATERAL (SELECT least(paid.cents, ${FEE.maxCents}, greatest(paid.cents * ${FEE.basisPoints} / 10000,
+         CASE WHEN g.id IS NULL AND paid.cents < b.price_cents THEN 0 ELSE ${FEE.minCents} END)) AS cents) due
+       CROSS JOIN LATERAL (
+         SELECT coalesce(sum(e.amount_cents) FILTER (WHERE e.bucket = 'platform'), 0) AS cents,
+                coalesce(sum(e.amount_cents) FILTER (WHERE e.user_id = b.bidder_id), 0) AS of_bidder
+         FROM ledger_transfers l JOIN ledger_entries e ON e.transfer_id = l.id
+         WHERE l.task_id = t.id AND e.kind = 'platform_fee') taken
+       WHERE (taken.cents, -taken.of_bidder) IS DISTINCT FROM (due.cents::numeric, due.cents::numeric)`,
     )),
     ...(await differences(
       client,

@@ -37,7 +37,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
 
   const INSUFFICIENT_PRIVILEGE = "42501";
   test.each([
-    ...["ledger_entries", "ledger_transfers", "moderation_actions"].flatMap((table) => [
+    ...["ledger_entries", "ledger_transfers", "moderation_actions", "fee_schedules"].flatMap((table) => [
       `UPDATE ${table} SET id = id`,
       `DELETE FROM ${table}`,
       `TRUNCATE ${table} CASCADE`,
@@ -94,6 +94,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
     );
     expect(limited).toEqual({
       _prisma_migrations: "S",
+      fee_schedules: "S I",
       "graphile_worker.migrations": "S",
       ledger_entries: "S I",
       ledger_transfers: "S I",

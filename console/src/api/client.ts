@@ -28,6 +28,7 @@ export type Dispute = NonNullable<TaskPage["dispute"]>;
 export type Question = Outputs["questions"]["list"]["questions"][number];
 export type Rating = NonNullable<TaskPage["ratings"]>[number];
 export type Reputation = Outputs["users"]["reputation"];
+export type FeeSchedule = Outputs["fees"]["read"]["schedules"][number];
 export type LedgerEntry = Outputs["wallet"]["ledger"]["entries"][number];
 export type Payout = Outputs["payouts"]["list"]["payouts"][number];
 export type BankDetails = Outputs["payouts"]["list"]["bankDetails"];

@@ -125,6 +125,14 @@ export const reputationQuery = (id: string) =>
     refetchInterval: false,
   });
 
+/** Known to everybody, and seldom changed. */
+export const feesQuery = queryOptions({
+  queryKey: ["fees"],
+  queryFn: ({ signal }) => api.fees.read.query(undefined, { signal }),
+  staleTime: 60_000,
+  refetchInterval: false,
+});
+
 export const walletQuery = queryOptions({
   queryKey: ["wallet"],
   queryFn: ({ signal }) => api.wallet.read.query(undefined, { signal }),

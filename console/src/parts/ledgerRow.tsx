@@ -16,6 +16,7 @@ const words: Record<Kind, { out: string; in?: string; why: string; whyIn?: strin
   },
   task_payment: { out: "Paid for a task", why: "A delivery was accepted, or a moderator decided it." },
   task_earning: { out: "Earned with a task", why: "Your delivery was accepted, or a moderator decided it." },
+  platform_fee: { out: "The platform's fee", why: "The platform's part of what you earned." },
   dispute_refund: { out: "Returned by a dispute", why: "A moderator decided it." },
   payout: { out: "Payout", why: "On its way to your bank, or there already." },
   payout_reversal: { out: "Payout returned", why: "The payout failed." },

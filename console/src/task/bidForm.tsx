@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Bid, type Task } from "../api/client.ts";
+import { feesQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -14,6 +16,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
+import { feeOf, feeText } from "./fee.ts";
 import styles from "./files.module.css";
 
 const readBid = (fields: FieldReader) => ({
@@ -37,14 +40,31 @@ export function PlaceBid({ task }: { task: Task }) {
         fieldOfError={{ price_above_budget: "priceCents" }}
       >
         <BidFields task={task} />
-        {priceCents > 0 && (
-          <MoneyPreview
-            lines={[{ label: "You earn, when the buyer accepts", cents: priceCents }]}
-            note="There are no fees, and a bid costs nothing. You can change or withdraw it until the buyer decides."
-          />
-        )}
+        {priceCents > 0 && <Earnings priceCents={priceCents} />}
       </Form>
     </Section>
+  );
+}
+
+/** What a price is worth to its bidder, as the service would freeze it now. */
+function Earnings({ priceCents }: { priceCents: number }) {
+  const { data: fees } = useQuery(feesQuery);
+  if (fees === undefined) return null;
+  const withdrawable = "You can change or withdraw the bid until the buyer decides.";
+  if (fees.current === null) {
+    const lines = [{ label: "You earn, when the buyer accepts", cents: priceCents }];
+    return <MoneyPreview lines={lines} note={`There are no fees, and a bid costs nothing. ${withdrawable}`} />;
+  }
+  const feeCents = feeOf(priceCents, fees.current);
+  return (
+    <MoneyPreview
+      lines={[
+        { label: "Price", cents: priceCents },
+        { label: "The platform's fee", cents: -feeCents },
+        { label: "You get, when the buyer accepts", cents: priceCents - feeCents },
+      ]}
+      note={`The fee is ${feeText(fees.current)}. It stays as it is when you place the bid. ${withdrawable}`}
+    />
   );
 }
 
@@ -94,6 +114,16 @@ export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
         <Fact name="Price">
           <Money cents={bid.priceCents} />
         </Fact>
+        {bid.feeCents !== undefined && bid.netCents !== undefined && bid.feeCents > 0 && (
+          <>
+            <Fact name="The platform's fee">
+              <Money cents={-bid.feeCents} />
+            </Fact>
+            <Fact name="You get">
+              <Money cents={bid.netCents} />
+            </Fact>
+          </>
+        )}
         <Fact name="Time">{formatHours(bid.etaHours)}</Fact>
         <Fact name="Placed">
           <Time at={bid.createdAt} />
@@ -120,6 +150,7 @@ export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
 }
 
 function ChangeBid({ task, bid, onDone }: { task: Task; bid: Bid; onDone: () => void }) {
+  const [priceCents, setPriceCents] = useState(bid.priceCents);
   const update = useAction("bids.update", api.bids.update.mutate, { onSuccess: onDone });
   return (
     <Section title="Change your bid" card>
@@ -127,6 +158,7 @@ function ChangeBid({ task, bid, onDone }: { task: Task; bid: Bid; onDone: () => 
         action={update}
         operation="bids.update"
         read={(fields) => ({ id: bid.id, ...readBid(fields) })}
+        onInput={(fields) => setPriceCents(fields.money("priceCents"))}
         submit="Save the bid"
         fieldOfError={{ price_above_budget: "priceCents" }}
         beside={
@@ -136,6 +168,7 @@ function ChangeBid({ task, bid, onDone }: { task: Task; bid: Bid; onDone: () => 
         }
       >
         <BidFields task={task} bid={bid} />
+        {priceCents > 0 && priceCents !== bid.priceCents && <Earnings priceCents={priceCents} />}
       </Form>
     </Section>
   );

@@ -16,6 +16,7 @@ import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
 import styles from "./bids.module.css";
+import { useFeeNote } from "./fee.ts";
 
 type Order = "price" | "time" | "rating";
 
@@ -149,6 +150,7 @@ function ComparedBid({ task, bid, canAward }: { task: Task; bid: Bid; canAward: 
 /** Awards the task to a bid at the price that was seen: if it has changed meanwhile, nothing happens. */
 function Award({ task, bid }: { task: Task; bid: Bid }) {
   const award = useAction("tasks.award", api.tasks.award.mutate);
+  const feeNote = useFeeNote();
   return (
     <Confirm
       button="Award"
@@ -166,7 +168,7 @@ function Award({ task, bid }: { task: Task; bid: Bid }) {
           { label: "Returns to your available balance", cents: task.maxBudgetCents - bid.priceCents },
           { label: "Stays held for this task", cents: bid.priceCents },
         ]}
-        note={`The work is due ${formatHours(bid.etaHours)} from now. Nothing is paid before you accept the delivery. All other bids are turned down.`}
+        note={`The work is due ${formatHours(bid.etaHours)} from now. Nothing is paid before you accept the delivery. All other bids are turned down.${feeNote}`}
       />
     </Confirm>
   );

@@ -5,6 +5,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { TextArea } from "../parts/fields.tsx";
 import { formatMoney } from "../parts/format.ts";
 import { MoneyPreview } from "../parts/money.tsx";
+import { useFeeNote } from "./fee.ts";
 
 /** The buyer's decision about an open task: giving it up. */
 export function CancelTask({ task }: { task: Task }) {
@@ -30,6 +31,7 @@ export function CancelTask({ task }: { task: Task }) {
 /** The buyer's decision about a delivery: pay for it. */
 export function Accept({ task, bid }: { task: Task; bid: Bid }) {
   const accept = useAction("tasks.accept", api.tasks.accept.mutate);
+  const feeNote = useFeeNote();
   return (
     <Confirm
       button="Accept and pay"
@@ -42,7 +44,7 @@ export function Accept({ task, bid }: { task: Task; bid: Bid }) {
     >
       <MoneyPreview
         lines={[{ label: `${bid.bidder.displayName} is paid, from what is held`, cents: bid.priceCents }]}
-        note="This is final. There is no dispute after it."
+        note={`This is final. There is no dispute after it.${feeNote}`}
       />
     </Confirm>
   );

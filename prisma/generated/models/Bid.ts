@@ -29,11 +29,13 @@ export type AggregateBid = {
 export type BidAvgAggregateOutputType = {
   priceCents: number | null
   etaHours: runtime.Decimal | null
+  feeCents: number | null
 }
 
 export type BidSumAggregateOutputType = {
   priceCents: number | null
   etaHours: runtime.Decimal | null
+  feeCents: number | null
 }
 
 export type BidMinAggregateOutputType = {
@@ -44,6 +46,9 @@ export type BidMinAggregateOutputType = {
   etaHours: runtime.Decimal | null
   notes: string | null
   status: string | null
+  pricedAt: Date | null
+  feeScheduleId: string | null
+  feeCents: number | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -56,6 +61,9 @@ export type BidMaxAggregateOutputType = {
   etaHours: runtime.Decimal | null
   notes: string | null
   status: string | null
+  pricedAt: Date | null
+  feeScheduleId: string | null
+  feeCents: number | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -68,6 +76,9 @@ export type BidCountAggregateOutputType = {
   etaHours: number
   notes: number
   status: number
+  pricedAt: number
+  feeScheduleId: number
+  feeCents: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -77,11 +88,13 @@ export type BidCountAggregateOutputType = {
 export type BidAvgAggregateInputType = {
   priceCents?: true
   etaHours?: true
+  feeCents?: true
 }
 
 export type BidSumAggregateInputType = {
   priceCents?: true
   etaHours?: true
+  feeCents?: true
 }
 
 export type BidMinAggregateInputType = {
@@ -92,6 +105,9 @@ export type BidMinAggregateInputType = {
   etaHours?: true
   notes?: true
   status?: true
+  pricedAt?: true
+  feeScheduleId?: true
+  feeCents?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -104,6 +120,9 @@ export type BidMaxAggregateInputType = {
   etaHours?: true
   notes?: true
   status?: true
+  pricedAt?: true
+  feeScheduleId?: true
+  feeCents?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -116,6 +135,9 @@ export type BidCountAggregateInputType = {
   etaHours?: true
   notes?: true
   status?: true
+  pricedAt?: true
+  feeScheduleId?: true
+  feeCents?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -215,6 +237,9 @@ export type BidGroupByOutputType = {
   etaHours: runtime.Decimal
   notes: string | null
   status: string
+  pricedAt: Date | null
+  feeScheduleId: string | null
+  feeCents: number | null
   createdAt: Date
   updatedAt: Date
   _count: BidCountAggregateOutputType | null
@@ -250,10 +275,14 @@ export type BidWhereInput = {
   etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
+  pricedAt?: Prisma.DateTimeNullableFilter<"Bid"> | Date | string | null
+  feeScheduleId?: Prisma.UuidNullableFilter<"Bid"> | string | null
+  feeCents?: Prisma.IntNullableFilter<"Bid"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
   task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
   bidder?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  feeSchedule?: Prisma.XOR<Prisma.FeeScheduleNullableScalarRelationFilter, Prisma.FeeScheduleWhereInput> | null
   awardedTask?: Prisma.TaskListRelationFilter
   uploads?: Prisma.UploadListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
@@ -270,10 +299,14 @@ export type BidOrderByWithRelationInput = {
   etaHours?: Prisma.SortOrder
   notes?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
+  pricedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  feeScheduleId?: Prisma.SortOrderInput | Prisma.SortOrder
+  feeCents?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   bidder?: Prisma.UserOrderByWithRelationInput
+  feeSchedule?: Prisma.FeeScheduleOrderByWithRelationInput
   awardedTask?: Prisma.TaskOrderByRelationAggregateInput
   uploads?: Prisma.UploadOrderByRelationAggregateInput
   artifacts?: Prisma.ArtifactOrderByRelationAggregateInput
@@ -294,9 +327,13 @@ export type BidWhereUniqueInput = Prisma.AtLeast<{
   etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
+  pricedAt?: Prisma.DateTimeNullableFilter<"Bid"> | Date | string | null
+  feeScheduleId?: Prisma.UuidNullableFilter<"Bid"> | string | null
+  feeCents?: Prisma.IntNullableFilter<"Bid"> | number | null
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
   task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
   bidder?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  feeSchedule?: Prisma.XOR<Prisma.FeeScheduleNullableScalarRelationFilter, Prisma.FeeScheduleWhereInput> | null
   awardedTask?: Prisma.TaskListRelationFilter
   uploads?: Prisma.UploadListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
@@ -313,6 +350,9 @@ export type BidOrderByWithAggregationInput = {
   etaHours?: Prisma.SortOrder
   notes?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
+  pricedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  feeScheduleId?: Prisma.SortOrderInput | Prisma.SortOrder
+  feeCents?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.BidCountOrderByAggregateInput
@@ -333,6 +373,9 @@ export type BidScalarWhereWithAggregatesInput = {
   etaHours?: Prisma.DecimalWithAggregatesFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableWithAggregatesFilter<"Bid"> | string | null
   status?: Prisma.StringWithAggregatesFilter<"Bid"> | string
+  pricedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Bid"> | Date | string | null
+  feeScheduleId?: Prisma.UuidNullableWithAggregatesFilter<"Bid"> | string | null
+  feeCents?: Prisma.IntNullableWithAggregatesFilter<"Bid"> | number | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Bid"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Bid"> | Date | string
 }
@@ -343,10 +386,13 @@ export type BidCreateInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -363,6 +409,9 @@ export type BidUncheckedCreateInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -379,10 +428,13 @@ export type BidUpdateInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -399,6 +451,9 @@ export type BidUncheckedUpdateInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -417,6 +472,9 @@ export type BidCreateManyInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -427,6 +485,8 @@ export type BidUpdateManyMutationInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -439,6 +499,9 @@ export type BidUncheckedUpdateManyInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -471,6 +534,9 @@ export type BidCountOrderByAggregateInput = {
   etaHours?: Prisma.SortOrder
   notes?: Prisma.SortOrder
   status?: Prisma.SortOrder
+  pricedAt?: Prisma.SortOrder
+  feeScheduleId?: Prisma.SortOrder
+  feeCents?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -478,6 +544,7 @@ export type BidCountOrderByAggregateInput = {
 export type BidAvgOrderByAggregateInput = {
   priceCents?: Prisma.SortOrder
   etaHours?: Prisma.SortOrder
+  feeCents?: Prisma.SortOrder
 }
 
 export type BidMaxOrderByAggregateInput = {
@@ -488,6 +555,9 @@ export type BidMaxOrderByAggregateInput = {
   etaHours?: Prisma.SortOrder
   notes?: Prisma.SortOrder
   status?: Prisma.SortOrder
+  pricedAt?: Prisma.SortOrder
+  feeScheduleId?: Prisma.SortOrder
+  feeCents?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -500,6 +570,9 @@ export type BidMinOrderByAggregateInput = {
   etaHours?: Prisma.SortOrder
   notes?: Prisma.SortOrder
   status?: Prisma.SortOrder
+  pricedAt?: Prisma.SortOrder
+  feeScheduleId?: Prisma.SortOrder
+  feeCents?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -507,6 +580,7 @@ export type BidMinOrderByAggregateInput = {
 export type BidSumOrderByAggregateInput = {
   priceCents?: Prisma.SortOrder
   etaHours?: Prisma.SortOrder
+  feeCents?: Prisma.SortOrder
 }
 
 export type BidCreateNestedManyWithoutBidderInput = {
@@ -593,6 +667,48 @@ export type BidUpdateOneWithoutTransfersNestedInput = {
   delete?: Prisma.BidWhereInput | boolean
   connect?: Prisma.BidWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutTransfersInput, Prisma.BidUpdateWithoutTransfersInput>, Prisma.BidUncheckedUpdateWithoutTransfersInput>
+}
+
+export type BidCreateNestedManyWithoutFeeScheduleInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput> | Prisma.BidCreateWithoutFeeScheduleInput[] | Prisma.BidUncheckedCreateWithoutFeeScheduleInput[]
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutFeeScheduleInput | Prisma.BidCreateOrConnectWithoutFeeScheduleInput[]
+  createMany?: Prisma.BidCreateManyFeeScheduleInputEnvelope
+  connect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+}
+
+export type BidUncheckedCreateNestedManyWithoutFeeScheduleInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput> | Prisma.BidCreateWithoutFeeScheduleInput[] | Prisma.BidUncheckedCreateWithoutFeeScheduleInput[]
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutFeeScheduleInput | Prisma.BidCreateOrConnectWithoutFeeScheduleInput[]
+  createMany?: Prisma.BidCreateManyFeeScheduleInputEnvelope
+  connect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+}
+
+export type BidUpdateManyWithoutFeeScheduleNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput> | Prisma.BidCreateWithoutFeeScheduleInput[] | Prisma.BidUncheckedCreateWithoutFeeScheduleInput[]
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutFeeScheduleInput | Prisma.BidCreateOrConnectWithoutFeeScheduleInput[]
+  upsert?: Prisma.BidUpsertWithWhereUniqueWithoutFeeScheduleInput | Prisma.BidUpsertWithWhereUniqueWithoutFeeScheduleInput[]
+  createMany?: Prisma.BidCreateManyFeeScheduleInputEnvelope
+  set?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  disconnect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  delete?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  connect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  update?: Prisma.BidUpdateWithWhereUniqueWithoutFeeScheduleInput | Prisma.BidUpdateWithWhereUniqueWithoutFeeScheduleInput[]
+  updateMany?: Prisma.BidUpdateManyWithWhereWithoutFeeScheduleInput | Prisma.BidUpdateManyWithWhereWithoutFeeScheduleInput[]
+  deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
+}
+
+export type BidUncheckedUpdateManyWithoutFeeScheduleNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput> | Prisma.BidCreateWithoutFeeScheduleInput[] | Prisma.BidUncheckedCreateWithoutFeeScheduleInput[]
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutFeeScheduleInput | Prisma.BidCreateOrConnectWithoutFeeScheduleInput[]
+  upsert?: Prisma.BidUpsertWithWhereUniqueWithoutFeeScheduleInput | Prisma.BidUpsertWithWhereUniqueWithoutFeeScheduleInput[]
+  createMany?: Prisma.BidCreateManyFeeScheduleInputEnvelope
+  set?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  disconnect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  delete?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  connect?: Prisma.BidWhereUniqueInput | Prisma.BidWhereUniqueInput[]
+  update?: Prisma.BidUpdateWithWhereUniqueWithoutFeeScheduleInput | Prisma.BidUpdateWithWhereUniqueWithoutFeeScheduleInput[]
+  updateMany?: Prisma.BidUpdateManyWithWhereWithoutFeeScheduleInput | Prisma.BidUpdateManyWithWhereWithoutFeeScheduleInput[]
+  deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
 }
 
 export type BidCreateNestedOneWithoutAwardedTaskInput = {
@@ -699,9 +815,12 @@ export type BidCreateWithoutBidderInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -717,6 +836,9 @@ export type BidUncheckedCreateWithoutBidderInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -764,6 +886,9 @@ export type BidScalarWhereInput = {
   etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
+  pricedAt?: Prisma.DateTimeNullableFilter<"Bid"> | Date | string | null
+  feeScheduleId?: Prisma.UuidNullableFilter<"Bid"> | string | null
+  feeCents?: Prisma.IntNullableFilter<"Bid"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
 }
@@ -774,10 +899,13 @@ export type BidCreateWithoutMessagesInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -793,6 +921,9 @@ export type BidUncheckedCreateWithoutMessagesInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -824,10 +955,13 @@ export type BidUpdateWithoutMessagesInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -843,6 +977,9 @@ export type BidUncheckedUpdateWithoutMessagesInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -858,10 +995,13 @@ export type BidCreateWithoutConversationsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -877,6 +1017,9 @@ export type BidUncheckedCreateWithoutConversationsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -908,10 +1051,13 @@ export type BidUpdateWithoutConversationsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -927,6 +1073,9 @@ export type BidUncheckedUpdateWithoutConversationsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -942,10 +1091,13 @@ export type BidCreateWithoutTransfersInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -961,6 +1113,9 @@ export type BidUncheckedCreateWithoutTransfersInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -992,10 +1147,13 @@ export type BidUpdateWithoutTransfersInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -1011,6 +1169,9 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -1020,16 +1181,85 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
+export type BidCreateWithoutFeeScheduleInput = {
+  id?: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+}
+
+export type BidUncheckedCreateWithoutFeeScheduleInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+}
+
+export type BidCreateOrConnectWithoutFeeScheduleInput = {
+  where: Prisma.BidWhereUniqueInput
+  create: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput>
+}
+
+export type BidCreateManyFeeScheduleInputEnvelope = {
+  data: Prisma.BidCreateManyFeeScheduleInput | Prisma.BidCreateManyFeeScheduleInput[]
+  skipDuplicates?: boolean
+}
+
+export type BidUpsertWithWhereUniqueWithoutFeeScheduleInput = {
+  where: Prisma.BidWhereUniqueInput
+  update: Prisma.XOR<Prisma.BidUpdateWithoutFeeScheduleInput, Prisma.BidUncheckedUpdateWithoutFeeScheduleInput>
+  create: Prisma.XOR<Prisma.BidCreateWithoutFeeScheduleInput, Prisma.BidUncheckedCreateWithoutFeeScheduleInput>
+}
+
+export type BidUpdateWithWhereUniqueWithoutFeeScheduleInput = {
+  where: Prisma.BidWhereUniqueInput
+  data: Prisma.XOR<Prisma.BidUpdateWithoutFeeScheduleInput, Prisma.BidUncheckedUpdateWithoutFeeScheduleInput>
+}
+
+export type BidUpdateManyWithWhereWithoutFeeScheduleInput = {
+  where: Prisma.BidScalarWhereInput
+  data: Prisma.XOR<Prisma.BidUpdateManyMutationInput, Prisma.BidUncheckedUpdateManyWithoutFeeScheduleInput>
+}
+
 export type BidCreateWithoutAwardedTaskInput = {
   id?: string
   priceCents: number
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
@@ -1045,6 +1275,9 @@ export type BidUncheckedCreateWithoutAwardedTaskInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
@@ -1065,9 +1298,12 @@ export type BidCreateWithoutTaskInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
@@ -1083,6 +1319,9 @@ export type BidUncheckedCreateWithoutTaskInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -1120,10 +1359,13 @@ export type BidUpdateWithoutAwardedTaskInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
@@ -1139,6 +1381,9 @@ export type BidUncheckedUpdateWithoutAwardedTaskInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
@@ -1170,10 +1415,13 @@ export type BidCreateWithoutUploadsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
@@ -1189,6 +1437,9 @@ export type BidUncheckedCreateWithoutUploadsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -1220,10 +1471,13 @@ export type BidUpdateWithoutUploadsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
@@ -1239,6 +1493,9 @@ export type BidUncheckedUpdateWithoutUploadsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -1254,10 +1511,13 @@ export type BidCreateWithoutArtifactsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   task: Prisma.TaskCreateNestedOneWithoutBidsInput
   bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
@@ -1273,6 +1533,9 @@ export type BidUncheckedCreateWithoutArtifactsInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
@@ -1304,10 +1567,13 @@ export type BidUpdateWithoutArtifactsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
@@ -1323,6 +1589,9 @@ export type BidUncheckedUpdateWithoutArtifactsInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -1339,6 +1608,9 @@ export type BidCreateManyBidderInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -1349,9 +1621,12 @@ export type BidUpdateWithoutBidderInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -1367,6 +1642,9 @@ export type BidUncheckedUpdateWithoutBidderInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -1384,6 +1662,77 @@ export type BidUncheckedUpdateManyWithoutBidderInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type BidCreateManyFeeScheduleInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+}
+
+export type BidUpdateWithoutFeeScheduleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateWithoutFeeScheduleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateManyWithoutFeeScheduleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -1395,6 +1744,9 @@ export type BidCreateManyTaskInput = {
   etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -1405,9 +1757,12 @@ export type BidUpdateWithoutTaskInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
@@ -1423,6 +1778,9 @@ export type BidUncheckedUpdateWithoutTaskInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
@@ -1440,6 +1798,9 @@ export type BidUncheckedUpdateManyWithoutTaskInput = {
   etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -1528,10 +1889,14 @@ export type BidSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   etaHours?: boolean
   notes?: boolean
   status?: boolean
+  pricedAt?: boolean
+  feeScheduleId?: boolean
+  feeCents?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
   awardedTask?: boolean | Prisma.Bid$awardedTaskArgs<ExtArgs>
   uploads?: boolean | Prisma.Bid$uploadsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Bid$artifactsArgs<ExtArgs>
@@ -1549,10 +1914,14 @@ export type BidSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extension
   etaHours?: boolean
   notes?: boolean
   status?: boolean
+  pricedAt?: boolean
+  feeScheduleId?: boolean
+  feeCents?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
 }, ExtArgs["result"]["bid"]>
 
 export type BidSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1563,10 +1932,14 @@ export type BidSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extension
   etaHours?: boolean
   notes?: boolean
   status?: boolean
+  pricedAt?: boolean
+  feeScheduleId?: boolean
+  feeCents?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
 }, ExtArgs["result"]["bid"]>
 
 export type BidSelectScalar = {
@@ -1577,14 +1950,18 @@ export type BidSelectScalar = {
   etaHours?: boolean
   notes?: boolean
   status?: boolean
+  pricedAt?: boolean
+  feeScheduleId?: boolean
+  feeCents?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type BidOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "taskId" | "bidderId" | "priceCents" | "etaHours" | "notes" | "status" | "createdAt" | "updatedAt", ExtArgs["result"]["bid"]>
+export type BidOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "taskId" | "bidderId" | "priceCents" | "etaHours" | "notes" | "status" | "pricedAt" | "feeScheduleId" | "feeCents" | "createdAt" | "updatedAt", ExtArgs["result"]["bid"]>
 export type BidInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
   awardedTask?: boolean | Prisma.Bid$awardedTaskArgs<ExtArgs>
   uploads?: boolean | Prisma.Bid$uploadsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Bid$artifactsArgs<ExtArgs>
@@ -1596,10 +1973,12 @@ export type BidInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
 export type BidIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
 }
 export type BidIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   bidder?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  feeSchedule?: boolean | Prisma.Bid$feeScheduleArgs<ExtArgs>
 }
 
 export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1607,6 +1986,7 @@ export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   objects: {
     task: Prisma.$TaskPayload<ExtArgs>
     bidder: Prisma.$UserPayload<ExtArgs>
+    feeSchedule: Prisma.$FeeSchedulePayload<ExtArgs> | null
     awardedTask: Prisma.$TaskPayload<ExtArgs>[]
     uploads: Prisma.$UploadPayload<ExtArgs>[]
     artifacts: Prisma.$ArtifactPayload<ExtArgs>[]
@@ -1622,6 +2002,9 @@ export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     etaHours: runtime.Decimal
     notes: string | null
     status: string
+    pricedAt: Date | null
+    feeScheduleId: string | null
+    feeCents: number | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["bid"]>
@@ -2020,6 +2403,7 @@ export interface Prisma__BidClient<T, Null = never, ExtArgs extends runtime.Type
   readonly [Symbol.toStringTag]: "PrismaPromise"
   task<T extends Prisma.TaskDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.TaskDefaultArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   bidder<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  feeSchedule<T extends Prisma.Bid$feeScheduleArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$feeScheduleArgs<ExtArgs>>): Prisma.Prisma__FeeScheduleClient<runtime.Types.Result.GetResult<Prisma.$FeeSchedulePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   awardedTask<T extends Prisma.Bid$awardedTaskArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$awardedTaskArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   uploads<T extends Prisma.Bid$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   artifacts<T extends Prisma.Bid$artifactsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$artifactsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ArtifactPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -2062,6 +2446,9 @@ export interface BidFieldRefs {
   readonly etaHours: Prisma.FieldRef<"Bid", 'Decimal'>
   readonly notes: Prisma.FieldRef<"Bid", 'String'>
   readonly status: Prisma.FieldRef<"Bid", 'String'>
+  readonly pricedAt: Prisma.FieldRef<"Bid", 'DateTime'>
+  readonly feeScheduleId: Prisma.FieldRef<"Bid", 'String'>
+  readonly feeCents: Prisma.FieldRef<"Bid", 'Int'>
   readonly createdAt: Prisma.FieldRef<"Bid", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Bid", 'DateTime'>
 }
@@ -2462,6 +2849,25 @@ export type BidDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    * Limit how many Bids to delete.
    */
   limit?: number
+}
+
+/**
+ * Bid.feeSchedule
+ */
+export type Bid$feeScheduleArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the FeeSchedule
+   */
+  select?: Prisma.FeeScheduleSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the FeeSchedule
+   */
+  omit?: Prisma.FeeScheduleOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.FeeScheduleInclude<ExtArgs> | null
+  where?: Prisma.FeeScheduleWhereInput
 }
 
 /**

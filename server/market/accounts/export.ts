@@ -9,6 +9,7 @@ import {
 import { timestampOf } from "../../schemas/common.ts";
 import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
 import { type QuestionRow, questionOf } from "../conversation/questions.ts";
+import { type BidRecord, bidShownTo } from "../fees/ofBid.ts";
 import { moderatedUserColumns } from "../moderation/findUsers.ts";
 import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
 import { exportSources } from "./exportLists.ts";
@@ -57,7 +58,7 @@ async function* rowsOf(connection: Connection, userId: string, start: ExportPosi
       const rows: Row[] = await readRows(connection, userId, list, after, limit);
       for (const row of rows) {
         after = { list, createdAt: row.createdAt, id: row.id };
-        yield { list, row: publicRow(list, row), position: after };
+        yield { list, row: publicRow(userId, list, row), position: after };
       }
       if (rows.length < limit) break;
     }
@@ -79,8 +80,9 @@ function readRows(
 }
 
 /** The rows of the other lists are public as they are. The casts say what the list selects. */
-function publicRow(list: ExportListName, row: Row): unknown {
+function publicRow(userId: string, list: ExportListName, row: Row): unknown {
   if (list === "payouts") return toPayout(row as unknown as PayoutRow);
+  if (list === "bids") return bidShownTo(userId, row as unknown as BidRecord);
   return list === "questions" || list === "answers" ? questionOf(row as unknown as QuestionRow) : row;
 }
 

@@ -5,6 +5,7 @@ import type { Dispute } from "../../schemas/dispute.ts";
 import { inOrder, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { disputeColumns } from "../disputes/records.ts";
+import type { BidRecord } from "../fees/ofBid.ts";
 import { moveTask, scheduleDeadline } from "../tasks/moveTask.ts";
 import { type TaskRecord, updateTask } from "../tasks/records.ts";
 import { moveEndOfRound } from "../tasks/rounds.ts";
@@ -13,7 +14,7 @@ import { taskActionOf } from "./rules.ts";
 
 interface Acceptance {
   agreement: Agreement;
-  bid: Bid;
+  bid: BidRecord;
   userId: string;
   moment: Moment;
 }

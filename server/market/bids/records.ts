@@ -1,8 +1,8 @@
 import { ApiError } from "../../errors.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import { type BidExcerpt, EXCERPT_CHARACTERS, excerptOfBid } from "../../schemas/excerpts.ts";
 import { type Connection, isoTimestamp, join, literal, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { type BidRecord, feeColumn, feeShownTo } from "../fees/ofBid.ts";
 import { assertBidAction, type BidAction, type BidActor, bidTransitions } from "./rules.ts";
 
 const columnsWith = (notes: Sql) => sql`
@@ -10,7 +10,7 @@ const columnsWith = (notes: Sql) => sql`
   b.price_cents AS "priceCents", b.eta_hours::float8 AS "etaHours", ${notes} AS notes, b.status, b.created_at AS "createdAt",
   b.updated_at AS "updatedAt", (
     SELECT t.content_edited_at FROM tasks t
-    WHERE t.id = b.task_id AND b.status = 'active' AND t.content_edited_at > b.created_at) AS "taskEditedAt"`;
+    WHERE t.id = b.task_id AND b.status = 'active' AND t.content_edited_at > b.created_at) AS "taskEditedAt", ${feeColumn}`;
 
 /** Columns of `bids b JOIN users bidder`. */
 export const bidColumns = columnsWith(sql`b.notes`);
@@ -21,8 +21,8 @@ export const bidColumns = columnsWith(sql`b.notes`);
  */
 export const bidExcerptColumns = columnsWith(sql`left(b.notes, ${EXCERPT_CHARACTERS + 1})`);
 
-export async function findBid(connection: Connection, bidId: string): Promise<Bid | null> {
-  const [bid] = await connection.query<Bid>(
+export async function findBid(connection: Connection, bidId: string): Promise<BidRecord | null> {
+  const [bid] = await connection.query<BidRecord>(
     sql`
     SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.id = ${bidId}::uuid`,
     { withBegin: true, sharesConnection: true },
@@ -38,7 +38,7 @@ export async function findActiveBidders(connection: Connection, taskId: string):
 }
 
 /** Throws `not_found`. The bid can change until its task is locked: read it again after that. */
-export async function getBid(connection: Connection, bidId: string): Promise<Bid> {
+export async function getBid(connection: Connection, bidId: string): Promise<BidRecord> {
   const bid = await findBid(connection, bidId);
   if (bid === null) throw new ApiError("not_found");
   return bid;
@@ -63,16 +63,21 @@ export const bidsShownTo = (userId: string): Sql => sql`CASE WHEN t.buyer_id = $
       ORDER BY b.created_at DESC LIMIT ${literal(MAX_BIDS_IN_DETAIL)}) bid)
   END`;
 
-/** Returns the bids in what `bidsShownTo` returned, which is null for none. */
-export function bidsFromJson(bids: readonly Bid[] | null): BidExcerpt[] {
+/** Returns the bids in what `bidsShownTo` returned for this user, which is null for none. */
+export function bidsFromJson(userId: string, bids: readonly BidRecord[] | null): BidExcerpt[] {
   return (bids ?? []).map(({ createdAt, updatedAt, taskEditedAt, ...bid }) =>
-    excerptOfBid({
+    bidExcerptShownTo(userId, {
       ...bid,
       createdAt: isoTimestamp(createdAt),
       updatedAt: isoTimestamp(updatedAt),
       taskEditedAt: taskEditedAt && isoTimestamp(taskEditedAt),
     }),
   );
+}
+
+/** The bid as lists show it to the user. */
+export function bidExcerptShownTo(userId: string, record: BidRecord): BidExcerpt {
+  return { ...excerptOfBid(record), ...feeShownTo(userId, record) };
 }
 
 interface Move {
@@ -85,10 +90,15 @@ interface Move {
  * Moves a bid, or changes it within its status, and returns the new row. It asks the state table whether `actor` may do this to
  * the bid, whose task must be locked, and throws the table's refusal.
  */
-export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { actor, changes }: Move): Promise<Bid> {
+export async function moveBid(
+  tx: Transaction,
+  action: BidAction,
+  bid: BidRecord,
+  { actor, changes }: Move,
+): Promise<BidRecord> {
   const status = assertBidAction(action, bid, actor);
   const assignments = join([sql`status = ${status}`, ...(changes ? [changes] : [])]);
-  const [moved] = await tx.query<Bid>(sql`
+  const [moved] = await tx.query<BidRecord>(sql`
     UPDATE bids b SET ${assignments}, updated_at = service_now()
     FROM users bidder WHERE b.id = ${bid.id}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
   if (!moved) throw new ApiError("not_found");
@@ -99,9 +109,9 @@ export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { ac
  * Applies the table's `reject` to all active bids of a locked task, in one statement because there may be hundreds. Returns
  * them, with enough of their notes for `excerptOfBid`.
  */
-export function rejectActiveBids(tx: Transaction, taskId: string): Promise<Bid[]> {
+export function rejectActiveBids(tx: Transaction, taskId: string): Promise<BidRecord[]> {
   const { from, to } = bidTransitions.reject;
-  return tx.query<Bid>(sql`
+  return tx.query<BidRecord>(sql`
     UPDATE bids b SET status = ${to}, updated_at = service_now()
     FROM users bidder WHERE b.task_id = ${taskId}::uuid AND b.status = ${from} AND bidder.id = b.bidder_id
     RETURNING ${bidExcerptColumns}`);

@@ -1,12 +1,12 @@
-import type { Bid } from "../../schemas/bid.ts";
 import { type Connection, inOrder } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
+import type { BidRecord } from "../fees/ofBid.ts";
 import { findTaskOfBid, lockTaskOfBid, type TaskRecord } from "./records.ts";
 
 interface BidOfTask {
   task: TaskRecord;
-  bid: Bid;
+  bid: BidRecord;
 }
 
 /** Throws `not_found`. Takes no lock: either can change before the caller acts on it. */

@@ -1,9 +1,10 @@
 import type { Agreement } from "../../schemas/agreement.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import type { EventRecords } from "../../schemas/event.ts";
 import { inOrder, join, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { findBid, rejectActiveBids } from "../bids/records.ts";
+import type { BidRecord } from "../fees/ofBid.ts";
+import { feeOfPayment } from "../fees/rules.ts";
 import { endPending } from "./agreements.ts";
 import { movements } from "./movements.ts";
 import { type TaskRecord, updateTask } from "./records.ts";
@@ -15,7 +16,7 @@ interface Move {
   actor: TaskActor;
   moment: Moment;
   /** The awarded bid, if the caller has read it behind the task's lock. */
-  bid?: Bid;
+  bid?: BidRecord;
   /** What the event has besides the task and the bid. */
   details?: Pick<EventRecords, "dispute" | "agreement" | "by" | "reason">;
   /** SQL assignments to columns of `tasks` besides the status and its times. */
@@ -55,10 +56,14 @@ export async function moveTask(
   if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
 
   const amounts = { budgetCents: task.maxBudgetCents, priceCents: bid?.priceCents ?? 0, bidderCents };
-  const { returned, paid, returnKind } = movements[money];
+  const { returned, paid, part, returnKind } = movements[money];
   const reason = { taskId: task.id, bidId: bid?.id ?? null };
   tx.ledger.release(task.buyerId, returned(amounts), reason, returnKind);
-  if (bid && paid(amounts) > 0) tx.ledger.pay(task.buyerId, bid.bidder.id, paid(amounts), reason);
+  const paidCents = paid(amounts);
+  if (bid && paidCents > 0) {
+    const feeCents = feeOfPayment({ ...amounts, paidCents }, part, bid.fee);
+    tx.ledger.pay(task.buyerId, bid.bidder.id, paidCents, reason, feeCents);
+  }
 
   recordMove(tx, allowed, { task: moved, bid, rejected, details, lapsed });
   scheduleDeadline(tx, moved, moment);
@@ -67,8 +72,8 @@ export async function moveTask(
 
 interface Moved {
   task: TaskRecord;
-  bid: Bid | null;
-  rejected: Bid[];
+  bid: BidRecord | null;
+  rejected: BidRecord[];
   details: Move["details"];
   lapsed: Agreement | null;
 }
@@ -125,7 +130,7 @@ function assignmentsOf(
 }
 
 /** Returns the bid that a task was awarded to. */
-export async function getAwardedBid(tx: Transaction, task: TaskRecord): Promise<Bid> {
+export async function getAwardedBid(tx: Transaction, task: TaskRecord): Promise<BidRecord> {
   const bid = task.awardedBidId === null ? null : await findBid(tx, task.awardedBidId);
   if (bid === null) throw new Error(`task ${task.id} is ${task.status} without an awarded bid`);
   return bid;

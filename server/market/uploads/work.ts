@@ -1,7 +1,7 @@
-import type { Bid } from "../../schemas/bid.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import type { CallerContext } from "../../trpc.ts";
+import type { BidRecord } from "../fees/ofBid.ts";
 import { findBidOfTask, lockBid } from "../tasks/lockBid.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 import { assertTaskAction, type Moment, momentOf, uploaderOf } from "../tasks/rules.ts";
@@ -61,7 +61,7 @@ export async function lockForWork(
   tx: Transaction,
   kind: WorkKind,
   bidId: string,
-): Promise<{ task: TaskRecord; bid: Bid; actor: TaskActor; moment: Moment }> {
+): Promise<{ task: TaskRecord; bid: BidRecord; actor: TaskActor; moment: Moment }> {
   const { task, bid } = await lockBid(tx, bidId);
   const [actor, moment] = [uploaderOf(task, bid, ctx.userId), momentOf(ctx)];
   assertTaskAction(actionOf[kind], task, actor, moment);

@@ -18,6 +18,9 @@ export const BidState = Bid.pick({
   etaHours: true,
   notes: true,
   status: true,
+}).extend({
+  feeCents: Bid.shape.feeCents.meta({ description: "" }),
+  netCents: Bid.shape.netCents.meta({ description: "" }),
 });
 
 export const compareBids = plainTool({

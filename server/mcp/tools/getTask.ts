@@ -4,6 +4,7 @@ import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
 import { BidExcerpt } from "../../schemas/excerpts.ts";
+import type { FeeSchedule } from "../../schemas/fee.ts";
 import { BriefFile } from "../../schemas/file.ts";
 import { Question } from "../../schemas/question.ts";
 import { Rating } from "../../schemas/rating.ts";
@@ -36,7 +37,7 @@ export const getTask = plainTool({
     "Reads a task with what you need to decide: description, acceptance criteria, budget, deadlines, the buyer's reputation, " +
     "your own bid, the newest 20 questions, and nextTools, the tools that you can use on it now. If it is your task or was awarded to you, also its " +
     "files (read them with read_delivery), dispute and ratings.",
-  procedures: ["tasks.read", "users.reputation", "questions.list"],
+  procedures: ["tasks.read", "users.reputation", "questions.list", "fees.read"],
   kind: "read",
   input: z.strictObject({ taskId }),
   output: z.object({
@@ -72,6 +73,7 @@ export const getTask = plainTool({
       text.say(`Your bid ${ownBid.id}: ${ownBid.status}, ${money(ownBid.priceCents)}, ${ownBid.etaHours} hours.`);
       if (ownBid.taskEditedAt) text.say("The task was changed after you placed that bid: read it again.");
     }
+    if (availableActions.includes("bids.place")) sayFee(text, (await api.fees.read()).current);
     for (const { id, bytes, fileName } of files) sayFile(text, "File", { id, bytes, fileName: fileName ?? undefined });
     for (const { id, text: words, answer } of questions) {
       text.say(`Question ${id}${answer === null ? ", unanswered" : ""}:`).sayQuoted("Question", words);
@@ -122,6 +124,17 @@ function sayTask(text: AnswerText, task: Task): void {
     .sayQuoted("Acceptance criteria", task.acceptanceCriteria)
     .sayQuoted("Tags", task.tags.join(", "))
     .sayQuoted("The buyer asks for changes", task.changes?.reason);
+}
+
+/** What a bid would cost its bidder. */
+function sayFee(text: AnswerText, schedule: FeeSchedule | null): void {
+  if (schedule === null) return;
+  const { basisPoints, minCents, maxCents } = schedule;
+  const limits = [
+    ...(minCents > 0 ? [`at least ${money(minCents)}`] : []),
+    ...(maxCents === null ? [] : [`at most ${money(maxCents)}`]),
+  ];
+  text.say(`The bidder pays the platform a fee: ${[`${basisPoints / 100} % of the price`, ...limits].join(", ")}.`);
 }
 
 function sayFile(text: AnswerText, kind: string, file: { id: string; bytes: number; fileName?: string | undefined }) {

@@ -11,8 +11,8 @@ export const placeBid = plainTool({
   title: "Place or change a bid",
   description:
     "Bids on another user's open task: your price, and the hours from the award to your delivery. If you have an active " +
-    "bid on the task already, changes it to this. The buyer sees the bid at once; you are paid the price when the buyer " +
-    "accepts your delivery, or after 48 hours without a dispute.",
+    "bid on the task already, changes it to this. The buyer sees the bid at once; you are paid the price, less the platform's " +
+    "fee if there is one, when the buyer accepts your delivery, or after 48 hours without a dispute.",
   procedures: ["bids.place", "bids.update"],
   kind: "change",
   input: z.strictObject({
@@ -29,10 +29,11 @@ export const placeBid = plainTool({
     const placed = await keyed.bids.place({ id, ...bid }).catch((error: unknown) => activeBidOf(error));
     const isChanged = typeof placed === "string";
     const result = isChanged ? await keyedStep("bids.update").bids.update({ id: placed, ...bid }) : placed;
-    const { priceCents, etaHours } = result.bid;
+    const { priceCents, etaHours, feeCents = 0, netCents = priceCents } = result.bid;
+    const net = feeCents === 0 ? "" : ` The platform's fee is ${money(feeCents)}: you get ${money(netCents)}.`;
     text
       .say(
-        `${isChanged ? "Changed your bid" : "Placed bid"} ${result.bid.id} on task ${id}: ${money(priceCents)}, ${etaHours} hours.`,
+        `${isChanged ? "Changed your bid" : "Placed bid"} ${result.bid.id} on task ${id}: ${money(priceCents)}, ${etaHours} hours.${net}`,
       )
       .next("wait_for_events with types task.awarded,bid.rejected; when awarded, do the work and call deliver.");
     return { bid: result.bid, isChanged };

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { bidExcerptColumns } from "../../market/bids/records.ts";
+import { bidExcerptColumns, bidExcerptShownTo } from "../../market/bids/records.ts";
+import type { BidRecord } from "../../market/fees/ofBid.ts";
 import { findTask } from "../../market/tasks/records.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import { idOf, NextCursor, PageQuery } from "../../schemas/common.ts";
-import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
+import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
@@ -21,11 +21,11 @@ export const listForTask = signedIn
   .output(z.object({ bids: z.array(BidExcerpt).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const task = await findTask(ctx.database, input.id);
-    const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listForTask", {
+    const { rows, nextCursor } = await readPage<BidRecord>(ctx.database, "bids.listForTask", {
       ...input,
       select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
       where: sql`b.task_id = ${task.id}::uuid
         ${task.buyerId === ctx.userId ? empty : sql`AND b.bidder_id = ${ctx.userId}::uuid`}`,
     });
-    return { bids: rows.map(excerptOfBid), nextCursor };
+    return { bids: rows.map((bid) => bidExcerptShownTo(ctx.userId, bid)), nextCursor };
   });

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { bidExcerptColumns } from "../../market/bids/records.ts";
-import { type Bid, bidStatuses } from "../../schemas/bid.ts";
+import { bidExcerptColumns, bidExcerptShownTo } from "../../market/bids/records.ts";
+import type { BidRecord } from "../../market/fees/ofBid.ts";
+import { bidStatuses } from "../../schemas/bid.ts";
 import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
-import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
+import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { hidden, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
@@ -20,11 +21,11 @@ export const listOwn = signedIn
   )
   .output(z.object({ bids: z.array(BidExcerpt).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
-    const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listOwn", {
+    const { rows, nextCursor } = await readPage<BidRecord>(ctx.database, "bids.listOwn", {
       ...input,
       select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
       where: sql`b.bidder_id = ${hidden(sql`${ctx.userId}::uuid`)}`,
       filter: input.status === undefined ? undefined : sql`b.status = ANY (${input.status}::text[])`,
     });
-    return { bids: rows.map(excerptOfBid), nextCursor };
+    return { bids: rows.map((bid) => bidExcerptShownTo(ctx.userId, bid)), nextCursor };
   });

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { bidColumns } from "../../market/bids/records.ts";
+import { type BidRecord, bidShownTo, frozenFor } from "../../market/fees/ofBid.ts";
+import { keepSchedule } from "../../market/fees/schedules.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
@@ -17,7 +19,8 @@ export const place = scoped("bid:write")
     summary: "Place a bid",
     description:
       "Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours " +
-      "that you need from the award to the delivery. No money moves. You can have one active bid per task; for " +
+      "that you need from the award to the delivery. No money moves. If the platform takes a fee (`GET /fees`), the " +
+      "answer has `feeCents`, which is frozen, and `netCents`, what you get. You can have one active bid per task; for " +
       "another one the answer is `active_bid_exists`, with the `bidId` of the first.",
     errors: ["price_above_budget", "forbidden", "not_found", "wrong_status", "active_bid_exists"],
   })
@@ -32,29 +35,32 @@ export const place = scoped("bid:write")
   .output(z.object({ bid: Bid.meta({ description: "The new bid." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const [found, , activeBidId] = await inOrder(
+      const [found, , activeBidId, schedule] = await inOrder(
         () => lockTask(tx, input.id),
         () => assertCallerActive(tx, ctx.userId),
         () => findActiveBidId(tx, input.id, ctx.userId),
+        () => keepSchedule(tx),
       );
       assertTaskAction("placeBid", found, actorOf(found, ctx.userId), momentOf(ctx));
       assertPriceWithinBudget(found, input.priceCents);
       if (activeBidId !== null) throw new ApiError("active_bid_exists", { bidId: activeBidId });
+      const fee = frozenFor(input.priceCents, schedule);
       const [task, bid] = await inOrder(
         () => updateTask(tx, input.id, sql`bid_count = bid_count + 1`),
         () =>
-          queryOne<Bid>(
+          queryOne<BidRecord>(
             tx,
             sql`
             WITH b AS (
-              INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
-              VALUES (${input.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
+              INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes, priced_at, fee_schedule_id, fee_cents)
+              VALUES (${input.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null},
+                      ${fee.at}, ${fee.id}, ${fee.cents})
               RETURNING *)
             SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`,
           ),
       );
       tx.events.record("bid.received", { task, bid }, [task.buyerId]);
-      return { bid };
+      return { bid: bidShownTo(ctx.userId, bid) };
     }),
   );
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { bidActorOf } from "../../market/bids/rules.ts";
+import { bidShownTo } from "../../market/fees/ofBid.ts";
 import { lockBid } from "../../market/tasks/lockBid.ts";
 import { withdrawBid } from "../../market/tasks/withdrawBid.ts";
 import { Bid } from "../../schemas/bid.ts";
@@ -20,6 +21,6 @@ export const withdraw = scoped("bid:write")
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       const { bid } = await lockBid(tx, input.id);
-      return { bid: await withdrawBid(tx, bid, bidActorOf(bid, ctx.userId)) };
+      return { bid: bidShownTo(ctx.userId, await withdrawBid(tx, bid, bidActorOf(bid, ctx.userId))) };
     }),
   );

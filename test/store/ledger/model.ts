@@ -42,6 +42,8 @@ export interface ModelBid {
   task: string;
   bidder: string;
   price: number;
+  /** Frozen when the price was set. */
+  fee: number;
   status: "active" | "withdrawn" | "rejected" | "awarded";
 }
 
@@ -132,6 +134,13 @@ export const REVISIONS = 2;
 export const CHANGES_HOURS = 24;
 export const AGREEMENT_HOURS = 30;
 
+/** In these sequences: what the platform takes of every price. Small prices meet the minimum, large ones the maximum. */
+export const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300, taxBasisPoints: 1_900 } as const;
+
+/** The fee of a whole price, or of what the bidder gets of it. */
+const feeOf = (cents: number, minimum: number = FEE.minCents) =>
+  Math.min(cents, FEE.maxCents, Math.max(minimum, Math.floor((cents * FEE.basisPoints) / 10_000)));
+
 export class Model {
   readonly wallets = new Map<string, ModelWallet>();
   readonly tasks = new Map<string, ModelTask>();
@@ -148,6 +157,8 @@ export class Model {
   readonly payees: ReadonlySet<string>;
   readonly moderators: ReadonlySet<string>;
   hour = 0;
+  /** What the platform has earned. */
+  platform = 0;
 
   constructor({ payees, moderators }: { payees: Iterable<string>; moderators: Iterable<string> }) {
     this.payees = new Set(payees);
@@ -166,6 +177,7 @@ export class Model {
     clone.topups.push(...this.topups);
     clone.answered.push(...this.answered);
     clone.hour = this.hour;
+    clone.platform = this.platform;
     return clone;
   }
 
@@ -412,7 +424,7 @@ export class Model {
     if (task.status !== "open") return "wrong_status";
     if (price > task.budget) return "price_above_budget";
     if (this.bidsOf(task.id).some((bid) => bid.bidder === user && bid.status === "active")) return "active_bid_exists";
-    this.bids.set(id, { id, task: task.id, bidder: user, price, status: "active" });
+    this.bids.set(id, { id, task: task.id, bidder: user, price, fee: feeOf(price), status: "active" });
     return "accepted";
   }
 
@@ -421,6 +433,7 @@ export class Model {
     if (bid.status !== "active") return "wrong_status";
     if (price > this.#task(bid.task).budget) return "price_above_budget";
     bid.price = price;
+    bid.fee = feeOf(price);
     return "accepted";
   }
 
@@ -565,15 +578,17 @@ export class Model {
     return "accepted";
   }
 
-  #divide(task: ModelTask, share: number): Outcome {
-    const { bidder, price } = this.#agreement(task);
+  #divide(task: ModelTask, share: number, minimum?: number): Outcome {
+    const { bidder, price, fee } = this.#agreement(task);
     task.status = "resolved";
     for (const dispute of this.disputes.values())
       if (dispute.task === task.id) dispute.shares = { buyer: price - share, bidder: share };
     this.#moved(task);
     this.#hold(task.buyer, share - price);
     this.wallet(task.buyer).held -= share;
-    return this.#credit(bidder, share);
+    const taken = share === price ? fee : feeOf(share, minimum);
+    this.platform += taken;
+    return this.#credit(bidder, share - taken);
   }
 
   #accept(user: string, task: ModelTask): Outcome {
@@ -583,11 +598,12 @@ export class Model {
   }
 
   #pay(task: ModelTask): Outcome {
-    const { bidder, price } = this.#agreement(task);
+    const { bidder, price, fee } = this.#agreement(task);
     this.wallet(task.buyer).held -= price;
     task.status = "accepted";
     this.#moved(task);
-    return this.#credit(bidder, price);
+    this.platform += fee;
+    return this.#credit(bidder, price - fee);
   }
 
   #expire(task: ModelTask): void {
@@ -619,6 +635,6 @@ export class Model {
     if ((resolution === "split") !== (bidderCents !== undefined)) return "invalid_input";
     const share = bidderCents ?? (resolution === "release" ? price : 0);
     if (resolution === "split" && share >= price) return "invalid_input";
-    return this.#divide(task, share);
+    return this.#divide(task, share, 0);
   }
 }

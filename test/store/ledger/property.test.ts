@@ -9,9 +9,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { taskStatuses } from "../../../server/schemas/task.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../../server/store/database.ts";
+import { setFee } from "../../factories/fees.ts";
 import { createTestDatabase, type TestDatabase } from "../../setup/testDatabase.ts";
 import { commandOf, usedUpRounds, type Wish, wish } from "./commands.ts";
-import { type Command, Model, type Outcome } from "./model.ts";
+import { type Command, FEE, Model, type Outcome } from "./model.ts";
 import { differencesOf, type Observed, type Result, Stage } from "./stage.ts";
 
 const sequences = Number(process.env.PROPERTY_SEQUENCES ?? 250);
@@ -35,6 +36,7 @@ beforeAll(async () => {
   await owner.query(sql`CREATE INDEX ON events (task_id)`);
   await owner.query(sql`CREATE INDEX ON ledger_entries (transfer_id)`);
   await owner.close();
+  await setFee({ services: { database } }, FEE);
 });
 afterAll(async () => {
   await database.close();

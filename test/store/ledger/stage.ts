@@ -70,9 +70,10 @@ export interface Observed {
   wallets: Map<string, ModelWallet>;
   tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid" | "rounds">>;
   agreements: Map<string, Pick<ModelAgreement, "status">>;
-  bids: Map<string, { status: string; price: number }>;
+  bids: Map<string, { status: string; price: number; fee: number }>;
   payouts: Map<string, { failed: boolean }>;
   disputes: Map<string, Pick<ModelDispute, "openedBy" | "shares">>;
+  platform: number;
   digest: string;
 }
 
@@ -360,17 +361,20 @@ export class Stage {
                    WHERE t.buyer_id = ANY (${this.users}::uuid[])),
         'agreements', (SELECT json_agg(a ORDER BY a.id) FROM agreements a JOIN tasks t ON t.id = a.task_id
                        WHERE t.buyer_id = ANY (${this.users}::uuid[])),
+        'platform', (SELECT coalesce(sum(e.amount_cents), 0) FROM ledger_entries e JOIN ledger_transfers x ON x.id = e.transfer_id
+                     JOIN tasks t ON t.id = x.task_id WHERE t.buyer_id = ANY (${this.users}::uuid[]) AND e.bucket = 'platform'),
         'events', (SELECT count(*) FROM events e JOIN tasks t ON t.id = e.task_id
                    WHERE t.buyer_id = ANY (${this.users}::uuid[])))::text AS digest`);
     const digest = row?.digest ?? "{}";
-    const { wallets, tasks, bids, payouts, disputes, agreements } = JSON.parse(digest);
+    const { wallets, tasks, bids, payouts, disputes, agreements, platform } = JSON.parse(digest);
     return {
       wallets: new Map(wallets?.map((w: Record<string, number>) => [w.user_id, walletOf(w)])),
       tasks: new Map(tasks?.map((t: Record<string, number>) => [t.id, taskOf(t)])),
-      bids: new Map(bids?.map((b: Record<string, number>) => [b.id, { status: b.status, price: b.price_cents }])),
+      bids: new Map(bids?.map((b: Record<string, number>) => [b.id, bidOf(b)])),
       payouts: new Map(payouts?.map((p: Record<string, unknown>) => [p.id, { failed: p.state === "failed" }])),
       disputes: new Map(disputes?.map((d: Record<string, unknown>) => [d.id, disputeOf(d)])),
       agreements: new Map(agreements?.map((a: Record<string, unknown>) => [a.id, { status: a.status }])),
+      platform,
       digest,
     };
   }
@@ -416,6 +420,8 @@ function taskOf(row: Record<string, unknown>) {
   };
 }
 
+const bidOf = (row: Record<string, unknown>) => ({ status: row.status, price: row.price_cents, fee: row.fee_cents });
+
 function disputeOf(row: Record<string, unknown>) {
   const shares = row.status === "open" ? null : { buyer: row.buyer_cents, bidder: row.bidder_cents };
   return { openedBy: row.opened_by, shares };
@@ -444,7 +450,7 @@ export function differencesOf(model: Model, observed: Observed): string[] {
   }
   for (const id of new Set([...model.bids.keys(), ...observed.bids.keys()])) {
     const bid = model.bids.get(id);
-    compare(`bid ${id}`, bid && { status: bid.status, price: bid.price }, observed.bids.get(id));
+    compare(`bid ${id}`, bid && { status: bid.status, price: bid.price, fee: bid.fee }, observed.bids.get(id));
   }
   for (const id of new Set([...model.payouts.keys(), ...observed.payouts.keys()])) {
     const payout = model.payouts.get(id);
@@ -459,5 +465,6 @@ export function differencesOf(model: Model, observed: Observed): string[] {
     const agreement = model.agreements.get(id);
     compare(`agreement ${id}`, agreement && { status: agreement.status }, observed.agreements.get(id));
   }
+  compare("what the platform has earned", model.platform, observed.platform);
   return differences;
 }

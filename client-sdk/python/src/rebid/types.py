@@ -335,7 +335,7 @@ class Bid(Model):
     bidder: Person
     """Who placed the bid."""
     price_cents: int
-    """What the bidder earns, in integer cents."""
+    """What the buyer pays, in integer cents."""
     eta_hours: float
     """Hours from the award to the delivery."""
     notes: str | None
@@ -349,6 +349,12 @@ class Bid(Model):
     """When the task's title, description or acceptance criteria last changed, if that was after an active bid was
     placed. ISO 8601.
     """
+    fee_cents: int | None = None
+    """For the bidder only, and absent while the platform has never had a fee: what it takes of the price, frozen when
+    the price was set. Integer cents.
+    """
+    net_cents: int | None = None
+    """For the bidder only, beside `fee_cents`: the price less the fee. Integer cents."""
 
 
 class BidEventData(Model):
@@ -369,7 +375,7 @@ class BidExcerpt(Model):
     bidder: Person
     """Who placed the bid."""
     price_cents: int
-    """What the bidder earns, in integer cents."""
+    """What the buyer pays, in integer cents."""
     eta_hours: float
     """Hours from the award to the delivery."""
     notes: str | None
@@ -383,6 +389,12 @@ class BidExcerpt(Model):
     """When the task's title, description or acceptance criteria last changed, if that was after an active bid was
     placed. ISO 8601.
     """
+    fee_cents: int | None = None
+    """For the bidder only, and absent while the platform has never had a fee: what it takes of the price, frozen when
+    the price was set. Integer cents.
+    """
+    net_cents: int | None = None
+    """For the bidder only, beside `fee_cents`: the price less the fee. Integer cents."""
     notes_truncated: bool | None = None
     """Present, and true, if `notes` has only the first 500 characters."""
 
@@ -1292,6 +1304,31 @@ class ExportedWebhook(Model):
     """When the endpoint was deleted. ISO 8601."""
 
 
+class FeeSchedule(Model):
+    """What the platform takes of the price of a task. The bidder pays it."""
+
+    id: str
+    from_: datetime
+    """Bids whose price is set from then on have this fee, until the next schedule. ISO 8601."""
+    basis_points: int
+    """Hundredths of a percent of the price."""
+    min_cents: int
+    """The fee is at least this, and at most the price."""
+    max_cents: int | None
+    """The fee is at most this; null for no maximum."""
+    tax_basis_points: int
+    """The rate of the tax that the fee includes, in hundredths of a percent."""
+
+
+class Fees(Model):
+    """The platform's fee."""
+
+    current: FeeSchedule | None
+    """Null while there is no fee."""
+    schedules: list[FeeSchedule]
+    """The one that starts last first; future ones too."""
+
+
 class FinalizeDeliveryResponse(Model):
     delivery: Delivery
     """What you have delivered."""
@@ -1381,12 +1418,13 @@ class LedgerEntry(Model):
     id: str
     user_id: str
     """Whose money it is."""
-    kind: Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment"] | str
+    kind: Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment", "platform_fee"] | str
     """Why the money moved. An `adjustment` out of `available` pays a debt. A debt arises when a top-up is refunded or
     charged back and less than its amount is available: what is available is taken, as `topup_refund` or
     `chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and
     never makes a balance negative: the next money that becomes available pays it immediately, before it can be
-    spent, the oldest debt first. `external_ref` names the debt.
+    spent, the oldest debt first. `external_ref` names the debt. A `platform_fee` is taken from the earning that it
+    comes with, before any debt.
     """
     bucket: Literal["available", "held"] | str
     """The bucket of the wallet whose balance changed."""
@@ -1579,12 +1617,13 @@ class ListedLedgerEntry(Model):
     id: str
     user_id: str
     """Whose money it is."""
-    kind: Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment"] | str
+    kind: Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment", "platform_fee"] | str
     """Why the money moved. An `adjustment` out of `available` pays a debt. A debt arises when a top-up is refunded or
     charged back and less than its amount is available: what is available is taken, as `topup_refund` or
     `chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and
     never makes a balance negative: the next money that becomes available pays it immediately, before it can be
-    spent, the oldest debt first. `external_ref` names the debt.
+    spent, the oldest debt first. `external_ref` names the debt. A `platform_fee` is taken from the earning that it
+    comes with, before any debt.
     """
     bucket: Literal["available", "held"] | str
     """The bucket of the wallet whose balance changed."""

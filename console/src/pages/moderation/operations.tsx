@@ -1,12 +1,14 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import type { Operations } from "../../api/client.ts";
-import { operationsQuery } from "../../api/queries.ts";
+import { feesQuery, operationsQuery } from "../../api/queries.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { formatNumber, plural } from "../../parts/format.ts";
+import { Fact, Facts } from "../../parts/list.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { feeText } from "../../task/fee.ts";
 import styles from "./moderation.module.css";
 
 const REFRESH_MS = 10_000;
@@ -43,6 +45,7 @@ export function ReadOperations() {
         </div>
       </Section>
       <Payouts payouts={data.unfinishedPayouts} />
+      <Fees />
       <Audit audit={data.audit} />
     </Page>
   );
@@ -89,6 +92,28 @@ function Payouts({ payouts }: { payouts: Operations["unfinishedPayouts"] }) {
           </div>
         ))}
       </dl>
+    </Section>
+  );
+}
+
+/** Every schedule of the platform's fee, the one that starts last first. */
+function Fees() {
+  const { data } = useSuspenseQuery(feesQuery);
+  const { current, schedules } = data;
+  if (schedules.length === 0) return null;
+  return (
+    <Section
+      title="The platform's fee"
+      lead="What bidders pay. A bid keeps the fee of the time when its price was set."
+      card
+    >
+      <Facts>
+        {schedules.map((schedule) => (
+          <Fact key={schedule.id} name={feeText(schedule)}>
+            from <Time at={schedule.from} /> {schedule.id === current?.id && <Badge tone="good">Now</Badge>}
+          </Fact>
+        ))}
+      </Facts>
     </Section>
   );
 }

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         DisputeListItem,
         DisputeTaskResponse,
         EventPage,
+        Fees,
         FinalizeDeliveryResponse,
         FinalizeMessageFileResponse,
         FinalizeSampleResponse,
@@ -699,7 +700,7 @@ class WalletApi(Namespace):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        kind: Sequence[Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment"]] | None = None,
+        kind: Sequence[Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment", "platform_fee"]] | None = None,
         bucket: Literal["available", "held"] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Pages[ListedLedgerEntry, ListLedgerEntriesResponse]:
@@ -713,7 +714,7 @@ class WalletApi(Namespace):
         - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
         it for the first page. Up to 64 characters.
         - `limit`: Rows per page. 1 to 100. Default: 50.
-        - `kind`: Entries of one of these kinds; all by default. 1 to 11 items.
+        - `kind`: Entries of one of these kinds; all by default. 1 to 12 items.
         - `bucket`: Entries of this bucket; of both by default.
 
         Raises `RebidError`: `unauthenticated` (401).
@@ -1305,8 +1306,9 @@ class BidsApi(Namespace):
         """Place a bid.
 
         Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours
-        that you need from the award to the delivery. No money moves. You can have one active bid per task; for
-        another one the answer is `active_bid_exists`, with the `bid_id` of the first.
+        that you need from the award to the delivery. No money moves. If the platform takes a fee (`GET /fees`), the
+        answer has `fee_cents`, which is frozen, and `net_cents`, what you get. You can have one active bid per
+        task; for another one the answer is `active_bid_exists`, with the `bid_id` of the first.
 
         `POST /tasks/{id}/bids`. An API key needs the scope `bid:write`.
 
@@ -1430,8 +1432,8 @@ class BidsApi(Namespace):
         """Change a bid.
 
         Changes an active bid of yours: only the fields that you send. The price is checked against the task's
-        current maximum budget. The buyer sees the new price before awarding, and a client that sends
-        `expected_price_cents` is never surprised by it.
+        current maximum budget, and a new one has the fee of now. The buyer sees the new price before awarding, and
+        a client that sends `expected_price_cents` is never surprised by it.
 
         `PATCH /bids/{id}`. An API key needs the scope `bid:write`.
 
@@ -2238,6 +2240,29 @@ class PayoutsApi(Namespace):
         )
 
 
+class FeesApi(Namespace):
+    def read(
+        self,
+        **options: Unpack[RequestOptions],
+    ) -> Fees:
+        """Read the platform's fee.
+
+        Returns what the platform takes of a task's price, now and by every schedule that there has been or will be.
+        The bidder pays it, when the task is paid. It is frozen when a bid's price is set: a later schedule touches
+        no bid.
+
+        `GET /fees`. Anyone may call it.
+        """
+        return self._transport.call(
+            "GET",
+            "/fees",
+            {},
+            options,
+            "read",
+            records.Fees,
+        )
+
+
 class AgreementsApi(Namespace):
     def list(
         self,
@@ -2998,6 +3023,7 @@ class Namespaces:
         self.messages = MessagesApi(transport)
         self.notifications = NotificationsApi(transport)
         self.payouts = PayoutsApi(transport)
+        self.fees = FeesApi(transport)
         self.agreements = AgreementsApi(transport)
         self.disputes = DisputesApi(transport)
         self.users = UsersApi(transport)
