@@ -50,7 +50,7 @@ export const databaseChecks: Record<string, Sql> = {
     SELECT 'transfer ' || transfer_id AS subject, 'a known shape for its kind' AS expected,
            format('%s, of %s users', sides, users) AS actual
     FROM (
-      SELECT transfer_id, count(DISTINCT user_id) AS users,
+      SELECT transfer_id, count(DISTINCT user_id) FILTER (WHERE kind <> 'platform_fee') AS users,
              string_agg(format('%s %s %s', kind, bucket, CASE WHEN amount_cents > 0 THEN '+' ELSE '-' END), ', '
                         ORDER BY kind, bucket, amount_cents) AS sides
       FROM ledger_entries GROUP BY transfer_id

@@ -330,7 +330,7 @@ describe("a discrepancy of one cent is found", () => {
       "each bid has the fee of the schedule of its time",
       "INSERT INTO fee_schedules (starts_at, created_at, basis_points) SELECT min(priced_at), min(priced_at), 1 FROM bids WHERE fee_cents > 0",
     ],
-    ["each bid has the fee of the schedule of its time", "UPDATE fee_schedules SET basis_points = basis_points + 1"],
+    ["each bid has the fee of the schedule of its time", "UPDATE fee_schedules SET basis_points = basis_points + 100"],
     ["each bid has the fee of the schedule of its time", "UPDATE fee_schedules SET min_cents = min_cents + 1"],
     [
       "each bid has the fee of the schedule of its time",
@@ -383,7 +383,7 @@ describe("a discrepancy of one cent is found", () => {
     ],
     [
       "the processor's balance covers what users and the platform own",
-      byHand("topup", ["available", 100_000, 0], ["outside", -100_000]),
+      byHand("topup", ["available", 100_000_000, 0], ["outside", -100_000_000]),
     ],
     [
       "refunds and disputes agree with the processor's balance",
