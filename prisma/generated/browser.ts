@@ -98,6 +98,11 @@ export type LedgerTransfer = Prisma.LedgerTransferModel
  */
 export type LedgerEntry = Prisma.LedgerEntryModel
 /**
+ * Model FeeSchedule
+ * What the platform takes of the price of bids, from a time on.
+ */
+export type FeeSchedule = Prisma.FeeScheduleModel
+/**
  * Model LedgerAudit
  * 
  */

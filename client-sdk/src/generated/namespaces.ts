@@ -47,6 +47,7 @@ import type {
   EndSession,
   EventPage,
   ExportAccount,
+  Fees,
   FinalizeDelivery,
   FinalizeDeliveryResponse,
   FinalizeMessageFile,
@@ -782,8 +783,9 @@ export class BidsApi extends Namespace {
    * Place a bid.
    *
    * Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours that
-   * you need from the award to the delivery. No money moves. You can have one active bid per task; for another one
-   * the answer is `active_bid_exists`, with the `bidId` of the first.
+   * you need from the award to the delivery. No money moves. If the platform takes a fee (`GET /fees`), the answer
+   * has `feeCents`, which is frozen, and `netCents`, what you get. You can have one active bid per task; for another
+   * one the answer is `active_bid_exists`, with the `bidId` of the first.
    *
    * `POST /tasks/{id}/bids`. An API key needs the scope `bid:write`.
    *
@@ -840,8 +842,8 @@ export class BidsApi extends Namespace {
    * Change a bid.
    *
    * Changes an active bid of yours: only the fields that you send. The price is checked against the task's current
-   * maximum budget. The buyer sees the new price before awarding, and a client that sends `expectedPriceCents` is
-   * never surprised by it.
+   * maximum budget, and a new one has the fee of now. The buyer sees the new price before awarding, and a client
+   * that sends `expectedPriceCents` is never surprised by it.
    *
    * `PATCH /bids/{id}`. An API key needs the scope `bid:write`.
    *
@@ -1263,6 +1265,20 @@ export class PayoutsApi extends Namespace {
    */
   read(input: ReadPayout, options: RequestOptions = {}): Call<ReadPayoutResponse> {
     return this.requests.read("/payouts/{id}", input, options);
+  }
+}
+
+export class FeesApi extends Namespace {
+  /**
+   * Read the platform's fee.
+   *
+   * Returns what the platform takes of a task's price, now and by every schedule that there has been or will be. The
+   * bidder pays it, when the task is paid. It is frozen when a bid's price is set: a later schedule touches no bid.
+   *
+   * `GET /fees`. Anyone may call it.
+   */
+  read(options: RequestOptions = {}): Call<Fees> {
+    return this.requests.read("/fees", {}, options);
   }
 }
 

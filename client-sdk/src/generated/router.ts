@@ -48,6 +48,7 @@ import type {
   EndSession,
   EventPage,
   ExportAccount,
+  Fees,
   FinalizeDelivery,
   FinalizeDeliveryResponse,
   FinalizeMessageFile,
@@ -352,6 +353,10 @@ export type RebidRouter = TRPCBuiltRouter<
       list: Query<ListPayouts, ListPayoutsResponse>;
       /** Read a payout. */
       read: Query<ReadPayout, ReadPayoutResponse>;
+    };
+    fees: {
+      /** Read the platform's fee. */
+      read: Query<NoInput, Fees>;
     };
     agreements: {
       /** List the agreements of a task. */

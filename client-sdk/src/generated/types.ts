@@ -388,7 +388,7 @@ export interface Bid {
   taskId: string;
   /** Who placed the bid. */
   bidder: Person;
-  /** What the bidder earns, in integer cents. */
+  /** What the buyer pays, in integer cents. */
   priceCents: number;
   /** Hours from the award to the delivery. */
   etaHours: number;
@@ -404,6 +404,13 @@ export interface Bid {
    * placed. ISO 8601.
    */
   taskEditedAt: string | null;
+  /**
+   * For the bidder only, and absent while the platform has never had a fee: what it takes of the price, frozen when
+   * the price was set. Integer cents.
+   */
+  feeCents?: number;
+  /** For the bidder only, beside `feeCents`: the price less the fee. Integer cents. */
+  netCents?: number;
 }
 
 /** What events about a bid or an awarded task have. */
@@ -421,7 +428,7 @@ export interface BidExcerpt {
   taskId: string;
   /** Who placed the bid. */
   bidder: Person;
-  /** What the bidder earns, in integer cents. */
+  /** What the buyer pays, in integer cents. */
   priceCents: number;
   /** Hours from the award to the delivery. */
   etaHours: number;
@@ -437,6 +444,13 @@ export interface BidExcerpt {
    * placed. ISO 8601.
    */
   taskEditedAt: string | null;
+  /**
+   * For the bidder only, and absent while the platform has never had a fee: what it takes of the price, frozen when
+   * the price was set. Integer cents.
+   */
+  feeCents?: number;
+  /** For the bidder only, beside `feeCents`: the price less the fee. Integer cents. */
+  netCents?: number;
   /** Present, and true, if `notes` has only the first 500 characters. */
   notesTruncated?: true;
 }
@@ -1457,6 +1471,29 @@ export interface ExportedWebhook {
   deletedAt: string | null;
 }
 
+/** What the platform takes of the price of a task. The bidder pays it. */
+export interface FeeSchedule {
+  id: string;
+  /** Bids whose price is set from then on have this fee, until the next schedule. ISO 8601. */
+  from: string;
+  /** Hundredths of a percent of the price. */
+  basisPoints: number;
+  /** The fee is at least this, and at most the price. */
+  minCents: number;
+  /** The fee is at most this; null for no maximum. */
+  maxCents: number | null;
+  /** The rate of the tax that the fee includes, in hundredths of a percent. */
+  taxBasisPoints: number;
+}
+
+/** The platform's fee. */
+export interface Fees {
+  /** Null while there is no fee. */
+  current: FeeSchedule | null;
+  /** The one that starts last first; future ones too. */
+  schedules: FeeSchedule[];
+}
+
 export interface FinalizeDelivery {
   id: string;
   /** As the start of the upload returned it. Up to 1,024 characters. */
@@ -1623,7 +1660,8 @@ export interface LedgerEntry {
    * charged back and less than its amount is available: what is available is taken, as `topup_refund` or
    * `chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and
    * never makes a balance negative: the next money that becomes available pays it immediately, before it can be
-   * spent, the oldest debt first. `externalRef` names the debt.
+   * spent, the oldest debt first. `externalRef` names the debt. A `platform_fee` is taken from the earning that it
+   * comes with, before any debt.
    */
   kind:
     | "topup"
@@ -1636,7 +1674,8 @@ export interface LedgerEntry {
     | "payout_reversal"
     | "topup_refund"
     | "chargeback"
-    | "adjustment";
+    | "adjustment"
+    | "platform_fee";
   /** The bucket of the wallet whose balance changed. */
   bucket: "available" | "held";
   /** Integer cents, signed: negative leaves the bucket. */
@@ -1780,7 +1819,7 @@ export interface ListLedgerEntries {
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
-  /** Entries of one of these kinds; all by default. 1 to 11 items. */
+  /** Entries of one of these kinds; all by default. 1 to 12 items. */
   kind?:
     | (
         | "topup"
@@ -1794,6 +1833,7 @@ export interface ListLedgerEntries {
         | "topup_refund"
         | "chargeback"
         | "adjustment"
+        | "platform_fee"
       )[]
     | undefined;
   /** Entries of this bucket; of both by default. */
@@ -2115,7 +2155,8 @@ export interface ListedLedgerEntry {
    * charged back and less than its amount is available: what is available is taken, as `topup_refund` or
    * `chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and
    * never makes a balance negative: the next money that becomes available pays it immediately, before it can be
-   * spent, the oldest debt first. `externalRef` names the debt.
+   * spent, the oldest debt first. `externalRef` names the debt. A `platform_fee` is taken from the earning that it
+   * comes with, before any debt.
    */
   kind:
     | "topup"
@@ -2128,7 +2169,8 @@ export interface ListedLedgerEntry {
     | "payout_reversal"
     | "topup_refund"
     | "chargeback"
-    | "adjustment";
+    | "adjustment"
+    | "platform_fee";
   /** The bucket of the wallet whose balance changed. */
   bucket: "available" | "held";
   /** Integer cents, signed: negative leaves the bucket. */

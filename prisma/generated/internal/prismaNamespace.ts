@@ -413,6 +413,7 @@ export const ModelName = {
   Wallet: 'Wallet',
   LedgerTransfer: 'LedgerTransfer',
   LedgerEntry: 'LedgerEntry',
+  FeeSchedule: 'FeeSchedule',
   LedgerAudit: 'LedgerAudit',
   RateLimit: 'RateLimit',
   Task: 'Task',
@@ -458,7 +459,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1643,6 +1644,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.LedgerEntryCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.LedgerEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    FeeSchedule: {
+      payload: Prisma.$FeeSchedulePayload<ExtArgs>
+      fields: Prisma.FeeScheduleFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.FeeScheduleFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.FeeScheduleFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        findFirst: {
+          args: Prisma.FeeScheduleFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.FeeScheduleFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        findMany: {
+          args: Prisma.FeeScheduleFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>[]
+        }
+        create: {
+          args: Prisma.FeeScheduleCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        createMany: {
+          args: Prisma.FeeScheduleCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.FeeScheduleCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>[]
+        }
+        delete: {
+          args: Prisma.FeeScheduleDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        update: {
+          args: Prisma.FeeScheduleUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        deleteMany: {
+          args: Prisma.FeeScheduleDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.FeeScheduleUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.FeeScheduleUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>[]
+        }
+        upsert: {
+          args: Prisma.FeeScheduleUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$FeeSchedulePayload>
+        }
+        aggregate: {
+          args: Prisma.FeeScheduleAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateFeeSchedule>
+        }
+        groupBy: {
+          args: Prisma.FeeScheduleGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FeeScheduleGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.FeeScheduleCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.FeeScheduleCountAggregateOutputType> | number
         }
       }
     }
@@ -4143,6 +4218,19 @@ export const LedgerEntryScalarFieldEnum = {
 export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
 
 
+export const FeeScheduleScalarFieldEnum = {
+  id: 'id',
+  startsAt: 'startsAt',
+  basisPoints: 'basisPoints',
+  minCents: 'minCents',
+  maxCents: 'maxCents',
+  taxBasisPoints: 'taxBasisPoints',
+  createdAt: 'createdAt'
+} as const
+
+export type FeeScheduleScalarFieldEnum = (typeof FeeScheduleScalarFieldEnum)[keyof typeof FeeScheduleScalarFieldEnum]
+
+
 export const LedgerAuditScalarFieldEnum = {
   id: 'id',
   discrepancies: 'discrepancies',
@@ -4203,6 +4291,9 @@ export const BidScalarFieldEnum = {
   etaHours: 'etaHours',
   notes: 'notes',
   status: 'status',
+  pricedAt: 'pricedAt',
+  feeScheduleId: 'feeScheduleId',
+  feeCents: 'feeCents',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -4922,6 +5013,7 @@ export type GlobalOmitConfig = {
   wallet?: Prisma.WalletOmit
   ledgerTransfer?: Prisma.LedgerTransferOmit
   ledgerEntry?: Prisma.LedgerEntryOmit
+  feeSchedule?: Prisma.FeeScheduleOmit
   ledgerAudit?: Prisma.LedgerAuditOmit
   rateLimit?: Prisma.RateLimitOmit
   task?: Prisma.TaskOmit

@@ -67,6 +67,7 @@ export const ModelName = {
   Wallet: 'Wallet',
   LedgerTransfer: 'LedgerTransfer',
   LedgerEntry: 'LedgerEntry',
+  FeeSchedule: 'FeeSchedule',
   LedgerAudit: 'LedgerAudit',
   RateLimit: 'RateLimit',
   Task: 'Task',
@@ -353,6 +354,19 @@ export const LedgerEntryScalarFieldEnum = {
 export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
 
 
+export const FeeScheduleScalarFieldEnum = {
+  id: 'id',
+  startsAt: 'startsAt',
+  basisPoints: 'basisPoints',
+  minCents: 'minCents',
+  maxCents: 'maxCents',
+  taxBasisPoints: 'taxBasisPoints',
+  createdAt: 'createdAt'
+} as const
+
+export type FeeScheduleScalarFieldEnum = (typeof FeeScheduleScalarFieldEnum)[keyof typeof FeeScheduleScalarFieldEnum]
+
+
 export const LedgerAuditScalarFieldEnum = {
   id: 'id',
   discrepancies: 'discrepancies',
@@ -413,6 +427,9 @@ export const BidScalarFieldEnum = {
   etaHours: 'etaHours',
   notes: 'notes',
   status: 'status',
+  pricedAt: 'pricedAt',
+  feeScheduleId: 'feeScheduleId',
+  feeCents: 'feeCents',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
