@@ -32,7 +32,10 @@ type True<_Proof extends true> = true;
 
 /** The methods of the client that are procedures. */
 type Methods = {
-  [Namespace in keyof Outputs]: Omit<Rebid[Namespace], "follow" | "waitFor" | "uploadSample" | "uploadDelivery">;
+  [Namespace in keyof Outputs]: Omit<
+    Rebid[Namespace],
+    "follow" | "waitFor" | "uploadSample" | "uploadDelivery" | "uploadFile"
+  >;
 };
 type MethodInputs = {
   [Namespace in keyof Methods]: {

@@ -2,6 +2,7 @@ import { Bids } from "./bids.ts";
 import type { Call } from "./call.ts";
 import { Events } from "./events.ts";
 import * as generated from "./generated/namespaces.ts";
+import { Messages } from "./messages.ts";
 import type { RebidOptions, TryOptions } from "./options.ts";
 import type { Method } from "./request.ts";
 import { Requests } from "./requests.ts";
@@ -27,7 +28,7 @@ export class Rebid {
   readonly questions: generated.QuestionsApi;
   readonly agreements: generated.AgreementsApi;
   readonly notifications: generated.NotificationsApi;
-  readonly messages: generated.MessagesApi;
+  readonly messages: Messages;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
   readonly users: generated.UsersApi;
@@ -52,7 +53,7 @@ export class Rebid {
     this.questions = new generated.QuestionsApi(requests);
     this.agreements = new generated.AgreementsApi(requests);
     this.notifications = new generated.NotificationsApi(requests);
-    this.messages = new generated.MessagesApi(requests);
+    this.messages = new Messages(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);

@@ -7,6 +7,7 @@ export type * from "./generated/types.ts";
 export type { List } from "./list.ts";
 export type { ChangeOptions, Logger, LogLevel, RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
 export type { Method } from "./request.ts";
+export type { TaskFileOptions } from "./tasks.ts";
 export type { FileStream, StreamedFile, UploadFile, UploadOptions, UploadProgress } from "./uploads.ts";
 export { TaskStatusError } from "./waitFor.ts";
 export * as webhooks from "./webhooks.ts";

@@ -1,10 +1,21 @@
 import type { Call } from "./call.ts";
 import { TasksApi } from "./generated/namespaces.ts";
-import type { AwardTask, AwardTaskResponse, Task, TaskStatus } from "./generated/types.ts";
+import type {
+  AwardTask,
+  AwardTaskResponse,
+  FinalizeTaskFileResponse,
+  Task,
+  TaskStatus,
+  Visibility,
+} from "./generated/types.ts";
 import type { RequestOptions, TryOptions } from "./options.ts";
+import { declarationOf, optionsOfStep, putFile, type UploadFile, type UploadOptions } from "./uploads.ts";
 import { waitForStatus } from "./waitFor.ts";
 
-/** The procedures of tasks, and a way to wait for one. */
+/** Who may download a file of a brief: by default, whoever is signed in. */
+export type TaskFileOptions = UploadOptions & { visibility?: Visibility | undefined };
+
+/** The procedures of tasks, whole uploads of their files, and a way to wait for one. */
 export class Tasks extends TasksApi {
   /**
    * Award a task to a bid.
@@ -17,6 +28,22 @@ export class Tasks extends TasksApi {
    */
   override award(input: AwardTask & { expectedPriceCents: number }, options: TryOptions = {}): Call<AwardTaskResponse> {
     return super.award(input, options);
+  }
+
+  /**
+   * Uploads a file for the brief of an open task of yours: declares it, sends the bytes to the object store, and finalises it.
+   * Each step is repeated when it fails.
+   *
+   * @throws {RebidError} `file_too_large` (400) with `violations`, `limit_reached`, `wrong_status` (409), and those of
+   * `fileInit` and `fileFinalize`.
+   * @throws {RebidUploadError} if the object store refuses the bytes.
+   */
+  async uploadFile(taskId: string, file: UploadFile, options: TaskFileOptions = {}): Promise<FinalizeTaskFileResponse> {
+    const declaration = declarationOf(file, options);
+    const input = { id: taskId, ...declaration, visibility: options.visibility };
+    const target = await this.fileInit(input, optionsOfStep(options, "init"));
+    await putFile(this.requests.transport, target, file, declaration.mimeType, options);
+    return this.fileFinalize({ id: taskId, storageKey: target.storageKey }, optionsOfStep(options, "finalize"));
   }
 
   /**

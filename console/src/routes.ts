@@ -136,6 +136,13 @@ const conversation = createRoute({
   component: lazyRouteComponent(() => import("./pages/messages/$bidId.tsx"), "ReadConversation"),
 });
 
+const record = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/disputes/$disputeId",
+  loader: ({ context: { queryClient }, params }) => queryClient.ensureQueryData(disputeQuery(params.disputeId)),
+  component: lazyRouteComponent(() => import("./pages/disputes/$disputeId.tsx"), "ReadRecord"),
+});
+
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: "/account",
@@ -234,7 +241,7 @@ const operations = createRoute({
 export const routeTree = root.addChildren([
   ...[home, signIn, signUp, forgotPassword, resetPassword, verifyEmail, tasks, task, user],
   signedIn.addChildren([
-    ...[post, edit, work, conversations, conversation, account, keys, webhooks, webhook],
+    ...[post, edit, work, conversations, conversation, record, account, keys, webhooks, webhook],
     walletPlace.addChildren([wallet, topup, payouts]),
     moderation.addChildren([disputes, dispute, users, actions, operations]),
   ]),

@@ -1,5 +1,5 @@
 /** Builds the documentation into the folder that is its argument: `node docs/site/build.ts FOLDER`. */
-import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { build } from "vite";
 import { z } from "zod";
@@ -70,3 +70,4 @@ await write("search.json", searchIndexOf(pages));
 await write("llms.txt", llmsText(pages));
 await write("llms-full.txt", llmsFullText(pages));
 await copyFile(join(import.meta.dirname, "../../server/brand/favicon.svg"), join(folder, "favicon.svg"));
+await cp(join(import.meta.dirname, "../pictures"), join(folder, "pictures"), { recursive: true });

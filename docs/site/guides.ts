@@ -10,12 +10,13 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 
 const pages = new Map(sections.flatMap(({ guides }) => guides.map((guide) => [fileOf(guide), guide.slug] as const)));
 
-/** Resolves links between Markdown files: guides become pages; files that the site does not show become plain text. */
+/** Resolves links between files: guides become pages, pictures stay; files that the site does not show become plain text. */
 function linkResolver(file: string, suffix = ""): ResolveLink {
   return (href) => {
     if (href.startsWith("/")) return suffix === "" ? href : href.replace(/^(\/docs\/[^#?]+)/, `$1${suffix}`);
     const [path = "", fragment] = href.split("#", 2);
     const target = relative(root, join(root, dirname(file), path));
+    if (target.startsWith("docs/pictures/")) return target.replace("docs", "/docs");
     const slug = pages.get(target);
     if (slug === undefined) return null;
     return `${addressOf(slug)}${suffix}${fragment === undefined ? "" : `#${fragment}`}`;
@@ -96,11 +97,15 @@ function sectionOf(source: string, heading: string): string | null {
     .trim();
 }
 
-/** In the Markdown version of a page, links lead to other Markdown versions, so that an agent that reads Markdown stays with Markdown. */
+/**
+ * In the Markdown version of a page, links lead to other Markdown versions, so that an agent that reads Markdown stays with
+ * Markdown. It has no pictures.
+ */
 function withTwinLinks(body: string, file: string): string {
   const resolve = linkResolver(file, ".md");
   return body
     .replace(/^<!--.*-->\n/gm, "")
+    .replace(/^!\[.*\n+/gm, "")
     .replace(/\[([^\]]+)\]\((?!https?:|#)([^)]+)\)/g, (_all, text: string, href: string) => {
       const resolved = resolve(href);
       return resolved === null ? text : `[${text}](${resolved})`;

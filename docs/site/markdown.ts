@@ -67,6 +67,15 @@ for (const cell of ["th_open", "td_open"]) {
 }
 markdown.renderer.rules.table_close = () => "</table></div>";
 
+/** The light and the dark picture of one page: the style sheet shows the one of the reader's theme, and only that is loaded. */
+markdown.renderer.rules.image = (tokens, index) => {
+  const { content = "" } = tokens[index] ?? {};
+  const source = escapeHtml(String(tokens[index]?.attrGet("src") ?? ""));
+  const image = (theme: string) =>
+    `<img class="${theme}" src="${source.replace("-light.", `-${theme}.`)}" alt="${escapeHtml(content)}" loading="lazy">`;
+  return `${image("light")}${image("dark")}`;
+};
+
 /**
  * Tables of fields are shown as a list. So are, on a phone, tables of three columns or more whose rows are named by code:
  * their cells then say what their column is (`data-column`).
@@ -124,6 +133,8 @@ function resolveLinks(tokens: Token[], resolveLink: ResolveLink): void {
         token.attrs = null;
         open = token;
       } else token.attrSet("href", resolved);
+    } else if (token.type === "image") {
+      token.attrSet("src", resolveLink(String(token.attrGet("src") ?? "")) ?? "");
     } else if (token.type === "link_close" && open !== null) {
       token.tag = "span";
       open = null;

@@ -3,7 +3,13 @@ export const sections: readonly Section[] = [
   { title: "Start", guides: [{ slug: "first-task" }, { slug: "authentication" }] },
   {
     title: "Work",
-    guides: [{ slug: "money" }, { slug: "bidding" }, { slug: "uploads" }, { slug: "disputes" }],
+    guides: [
+      { slug: "money" },
+      { slug: "bidding" },
+      { slug: "uploads" },
+      { slug: "brief-and-talk" },
+      { slug: "disputes" },
+    ],
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
   { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }] },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { audit } from "../../server/audit/audit.ts";
 import { exportListNames } from "../../server/schemas/accountExport.ts";
 import { sql } from "../../server/store/connection.ts";
-import { addBriefFile } from "../factories/conversation.ts";
+import { addBriefFile, addShared } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { tellAll } from "../factories/notifications.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
@@ -10,6 +10,7 @@ import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
 import {
   awardedTask,
+  deliver,
   deliveredTask,
   disputedTask,
   placeBid,
@@ -210,6 +211,49 @@ test("a closed account leaves others' records whole, under another name, and the
   await expectBooksToBalance(service);
   // The factories' money did not come from the processor; closing adds nothing to that.
   expect((await audit(service.services, { since: null })).discrepancies).toEqual(before);
+});
+
+test("what a closed account asked, answered, wrote and shared stays, under another name", async () => {
+  const [person, other] = [await createPerson(service, { cents: 700 }), await createPerson(service, { cents: 20_000 })];
+  const gone = { id: person.id, displayName: "Deleted user" };
+  // As a buyer, with nothing left in the wallet.
+  const own = await postTask(person, { maxBudgetCents: 700 });
+  await addBriefFile(person, own.id, "Page one.");
+  const { question } = (await other.post(`/tasks/${own.id}/questions`, { text: "How many words?" })).body;
+  await person.post(`/questions/${question.id}/answer`, { text: "Two hundred." });
+  const bid = await placeBid(other, own.id, { priceCents: 700 });
+  const { message } = (await person.post(`/bids/${bid.id}/messages`, { text: "Please begin." })).body;
+  await person.post(`/tasks/${own.id}/award`, { bidId: bid.id });
+  await deliver(other, bid.id);
+  await person.post(`/tasks/${own.id}/accept`);
+  // As a bidder.
+  const theirs = await postTask(other);
+  await person.post(`/tasks/${theirs.id}/questions`, { text: "Until when?" });
+  const offer = await placeBid(person, theirs.id);
+  const file = await addShared(person, `/bids/${offer.id}`, "A sample.");
+  const sent = await person.post(`/bids/${offer.id}/messages`, {
+    text: "I could do it like this.",
+    fileIds: [file.id],
+  });
+  await person.post(`/bids/${offer.id}/withdraw`);
+  expect((await close(person)).status).toBe(204);
+
+  const task = (await other.get(`/tasks/${own.id}`)).body;
+  expect([task.task.buyer, task.files.length, task.fileCount]).toEqual([gone, 1, 1]);
+  expect(await (await fetch(task.files[0].downloadUrl)).text()).toBe("Page one.");
+  const [answered] = (await other.get(`/tasks/${own.id}/questions`)).body.questions;
+  expect(answered.answer.text).toBe("Two hundred.");
+  const messagesOf = async (bidId: string) => (await other.get(`/bids/${bidId}/messages`)).body.messages;
+  expect(await messagesOf(bid.id)).toEqual([{ ...message, sender: gone }]);
+  const [asked] = (await other.get(`/tasks/${theirs.id}/questions`)).body.questions;
+  expect([asked.text, asked.asker]).toEqual(["Until when?", gone]);
+  const [written] = await messagesOf(offer.id);
+  expect(written).toMatchObject({ id: sent.body.message.id, text: "I could do it like this.", sender: gone });
+  expect(await (await fetch(written.files[0].downloadUrl)).text()).toBe("A sample.");
+  const { conversations } = (await other.get("/conversations")).body;
+  expect(conversations.map((each: { with: object }) => each.with)).toEqual([gone, gone]);
+  // The bid that was accepted can still be written about: nobody reads it, and nothing breaks.
+  expect((await other.post(`/bids/${bid.id}/messages`, { text: "Thank you." })).status).toBe(201);
 });
 
 test("whatever races with closing, a closed account has nothing open", async () => {

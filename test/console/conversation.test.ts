@@ -1,12 +1,22 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { pngFile } from "../factories/files.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask } from "../factories/tasks.ts";
+import { awardedTask, placeBid, postTask } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
 
 const service = useService();
+
+/** Hands files to the place to write as a drop or a paste does, and returns whether the browser would then go on by itself. */
+const give = ({ page }: Visitor, kind: "drop" | "paste", names: readonly string[]) =>
+  page.evaluate<boolean>(`((kind, names) => {
+    const data = new DataTransfer();
+    for (const name of names) data.items.add(new File(["content of " + name], name, { type: "text/plain" }));
+    const options = { bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data };
+    const event = kind === "drop" ? new DragEvent(kind, options) : new ClipboardEvent(kind, options);
+    return document.querySelector("textarea[name=text]").dispatchEvent(event);
+  })(${JSON.stringify(kind)}, ${JSON.stringify(names)})`);
 
 const box = ({ page }: Visitor) => page.getByRole("textbox", { name: "Message" });
 
@@ -73,5 +83,52 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.button("Send").click();
     await ada.page.getByRole("log").getByText("Hello?").waitFor();
     await ada.fits();
+  });
+
+  test("files are dropped and pasted into a message, text is pasted as ever, and what is removed is not sent", async () => {
+    const { bid } = await awardedTask(buyer, bidder);
+    const ada = await console.arrive("Ada");
+    await ada.enterAs(buyer);
+    await ada.open(`/messages/${bid.id}`);
+    const attached = ada.page.getByRole("list", { name: "Attached files" });
+    await box(ada).waitFor();
+    // Handled: the browser neither opens the file nor pastes its name.
+    expect(await give(ada, "drop", ["dropped.txt", "wrong.txt"])).toBe(false);
+    expect(await give(ada, "paste", ["pasted.txt"])).toBe(false);
+    expect(await give(ada, "paste", [])).toBe(true);
+    for (const name of ["dropped.txt", "wrong.txt", "pasted.txt"]) await attached.getByText(name).first().waitFor();
+    await ada.page.getByRole("progressbar").first().waitFor({ state: "detached" });
+    await ada.button("Remove wrong.txt").click();
+    await ada.button("Send").click();
+    const message = ada.page.getByRole("log").getByRole("article").first();
+    for (const name of ["dropped.txt", "pasted.txt"]) {
+      await message.getByText(`content of ${name}`, { exact: true }).waitFor();
+    }
+    expect(await message.getByRole("heading").allInnerTexts()).toEqual(["dropped.txt", "pasted.txt"]);
+    expect(await attached.count()).toBe(0);
+  });
+
+  test("unread messages are counted over all conversations, more than the list shows at first", async () => {
+    const reader = await createPerson(service, { cents: 100_000 });
+    const { id } = await postTask(reader, { maxBudgetCents: 100_000 });
+    const bidders = await Promise.all(Array.from({ length: 27 }, () => createPerson(service)));
+    const bids = [];
+    for (const person of bidders) {
+      const bid = await placeBid(person, id);
+      await person.post(`/bids/${bid.id}/messages`, { text: "May I ask something?" });
+      bids.push(bid);
+    }
+    const ada = await console.arrive("Ada");
+    await ada.enterAs(reader);
+    await ada.open("/messages");
+    const messages = ada.page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Messages/ });
+    await expect.poll(() => messages.innerText()).toMatch(/27/);
+    expect(await ada.page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(25);
+    expect(await ada.page.title()).toMatch(/^\(27\) /);
+    // The one that was written first, which is not in the list yet.
+    await ada.open(`/messages/${bids[0]?.id}`);
+    await expect.poll(() => ada.page.title()).toMatch(/^\(26\) /);
+    await bidders[1]?.post(`/bids/${bids[1]?.id}/messages`, { text: "And another thing." });
+    await expect.poll(() => ada.page.title()).toMatch(/^\(27\) /);
   });
 });

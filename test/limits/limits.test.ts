@@ -4,6 +4,7 @@ import { pruneRateLimits } from "../../server/limits/limiter.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
+import { placeBid, postTask } from "../factories/tasks.ts";
 import { type Answer, rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";
 import { callOverRest, routeOf, transports } from "../setup/operations.ts";
@@ -123,6 +124,30 @@ describe("200 parallel calls to two processes let exactly 10 through", () => {
     expect(refused).toBe(190);
     expect(Object.keys(served).filter((status) => !["404", "412"].includes(status))).toEqual([]);
   });
+});
+
+test("a user writes 60 messages a minute, exactly, whatever processes, keys and conversations they go through", async () => {
+  const [buyer, bidder] = [await createPerson(service, { cents: 20_000 }), await createPerson(service)];
+  const bids = [await placeBid(bidder, (await postTask(buyer)).id), await placeBid(bidder, (await postTask(buyer)).id)];
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      callOverRest(
+        index % 2 === 0 ? one.url : two.url,
+        routeOf("messages.send"),
+        { id: bids[index % 3 === 0 ? 0 : 1].id, text: `Message ${index}` },
+        index % 4 < 2 ? bidder.session : bidder.key,
+      ),
+    ),
+  );
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: 60, 429: 40 });
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused?.headers.get("ratelimit-policy")).toBe('"messages";q=60;w=60');
+  // What was refused was not written, and the other side still can write.
+  const [row] = await service.services.database.query(sql`
+    SELECT count(*)::int AS count FROM messages WHERE sender_id = ${bidder.id}::uuid`);
+  expect(row).toEqual({ count: 60 });
+  const answer = await callOverRest(two.url, routeOf("messages.send"), { id: bids[0].id, text: "Yes?" }, buyer.session);
+  expect(answer.status).toBe(201);
 });
 
 test("reads are leased: never above the limit in all, few are lost, and most cost no query", async () => {

@@ -139,6 +139,47 @@ test.each<[string, (made: ReturnType<typeof parts>) => void, string[]]>([
   expect(changed((made) => void change(made))).toEqual(places);
 });
 
+/** Adds a field with one of several forms, each with a field of its own, which `type` tells apart, if the document says so. */
+function withForms(names: readonly string[], { tagged = true, required = true } = {}) {
+  return ({ thing, schemas }: ReturnType<typeof parts>) => {
+    const oneOf = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+    for (const name of names) {
+      const properties = { type: { const: name }, [`of${name}`]: { type: "string" } };
+      schemas[name] = { type: "object", required: ["type", ...(required ? [`of${name}`] : [])], properties };
+    }
+    const mapping = Object.fromEntries(oneOf.map(({ $ref }, index) => [names[index] ?? "", $ref]));
+    thing.properties.event = { oneOf, ...(tagged && { discriminator: { propertyName: "type", mapping } }) };
+  };
+}
+
+test.each<[string, Parameters<typeof withForms>, string[]]>([
+  ["gains one", [["Made", "Lost", "Found"]], ["+ Thing.event"]],
+  ["loses one", [["Made"]], []],
+  ["no longer promises a field of them", [["Made", "Lost"], { required: false }], ["Made.ofMade", "Lost.ofLost"]],
+])("an answer with forms that a field tells apart %s", (_, changes, places) => {
+  const compared = compareDocuments(documentWith(withForms(["Made", "Lost"])), documentWith(withForms(...changes)));
+  expect(compared.map(({ place, isBreaking }) => `${isBreaking ? "" : "+ "}${place}`)).toEqual(places);
+});
+
+test("a new form of an answer breaks clients if no field tells it apart from those that they know", () => {
+  const untagged = (names: readonly string[]) => documentWith(withForms(names, { tagged: false }));
+  const compared = compareDocuments(untagged(["Made", "Lost"]), untagged(["Made", "Lost", "Found"]));
+  expect(compared.map(({ place, isBreaking }) => [place, isBreaking])).toEqual([["Thing.event", true]]);
+});
+
+test("a new form of a request is an addition, and one that is gone breaks, whatever tells them apart", () => {
+  const requestOf = (names: readonly string[]) => (made: ReturnType<typeof parts>) => {
+    withForms(names)(made);
+    made.makeThing.properties.event = made.thing.properties.event ?? {};
+    delete made.thing.properties.event;
+  };
+  const [few, many] = [documentWith(requestOf(["Made", "Lost"])), documentWith(requestOf(["Made", "Lost", "Found"]))];
+  expect(compareDocuments(few, many).filter(({ isBreaking }) => isBreaking)).toEqual([]);
+  expect(compareDocuments(many, few).map(({ place, isBreaking }) => [place, isBreaking])).toEqual([
+    ["MakeThing.event", true],
+  ]);
+});
+
 test("a breaking change is named by its place in backticks, in the unreleased section", () => {
   const changelog = "# Changelog\n\n## [Unreleased]\n\n- Removed `Thing.id`.\n\n## [0.1.0]\n\n- Added `Thing.state`.\n";
   const section = unreleasedSection(changelog);

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { addBriefFile, addShared } from "../factories/conversation.ts";
 import { pngFile, wavFile } from "../factories/files.ts";
 import { cookieOf, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask, upload, uploadFile } from "../factories/tasks.ts";
@@ -56,6 +57,7 @@ async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, ti
     ...{ maxBudgetCents: 18_000, revisions },
     tags: ["video", "editing", "subtitles"],
   });
+  await addBriefFile(ada, task.id, "00:00:01 The harbour in the morning\n00:00:09 Gulls\n", { fileName: "scenes.txt" });
   const bid = await placeBid(bo, task.id, { priceCents: 14_500, etaHours: 48, notes });
   await placeBid(cleo, task.id, { priceCents: 17_900, etaHours: 20, notes: null });
   return { id: task.id as string, bidId: bid.id as string };
@@ -90,6 +92,10 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
     [bo, "Good. You get it tonight."],
   ] as const;
   for (const [writer, text] of talk) await writer.post(`/bids/${awarded.bidId}/messages`, { text });
+  const cut = await addShared(bo, `/bids/${awarded.bidId}`, "00:00:01 Sea\n00:00:07 Gulls\n00:01:52 The harbour\n", {
+    fileName: "first-cut.txt",
+  });
+  await bo.post(`/bids/${awarded.bidId}/messages`, { text: "Here is its order.", fileIds: [cut.id] });
   const revised = await postTrailer(ada, bo, cleo, "Subtitle the trailer in Estonian", 2);
   await ada.post(`/tasks/${revised.id}/award`, { bidId: revised.bidId });
   for (const content of ["00:00:01 Sadam hommikul.\n", "00:00:01 Sadam hommikul.\n00:00:09 Kajakad.\n"]) {
@@ -102,7 +108,10 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
   const disputes: { taskId: string; id: string }[] = [];
   for (const title of ["Subtitle a trailer in Finnish", "Edit a teaser of ten seconds"]) {
     const { id, bidId } = await postTrailer(ada, bo, cleo, title);
+    await ask(ada, bo, cleo, id);
     await ada.post(`/tasks/${id}/award`, { bidId });
+    await bo.post(`/bids/${bidId}/messages`, { text: "The list of scenes has only two. Are these all?" });
+    await ada.post(`/bids/${bidId}/messages`, { text: "No: all that you hear has a subtitle." });
     const storageKey = await upload(bo, bidId, "delivery", "00:00:01 A harbour in the morning.\n00:00:09 Gulls.\n");
     await bo.post(`/bids/${bidId}/delivery/finalize`, { storageKey });
     const reason = "Only the first ten seconds have subtitles, and the list of scenes was not looked at.";

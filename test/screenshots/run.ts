@@ -2,7 +2,7 @@
  * `npm run screenshots [-- WORD…]`: takes pictures of our pages, in both themes and three widths, from a marketplace of its
  * own, into `.build/screenshots/`. Reports what axe finds serious, pages wider than their window, and messages of the
  * browser's console, such as what a policy has refused. Exits with 1 when there is any. Words choose pages by their names;
- * `readme` also writes the README's picture, `docs/pictures/console.webp`.
+ * `readme` also writes the README's picture, `docs/pictures/console.webp`, and `guide` those of the guides beside it.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import { run, startProcess } from "../install/processes.ts";
 import { launchBrowser } from "../setup/browser.ts";
 import { examine } from "./examine.ts";
 import { furnish, type Places } from "./furnish.ts";
-import { writeWebp } from "./readmePicture.ts";
 import { type Shot, shots, themes, widths } from "./shots.ts";
+import { writeWebp } from "./writeWebp.ts";
 
 const root = join(import.meta.dirname, "../..");
 const output = join(root, ".build/screenshots");
@@ -60,7 +60,9 @@ async function take(browser: Browser, url: string, places: Places, shot: Shot, l
     await page.goto(new URL(path, url).href, { waitUntil: "load" });
     await page.evaluate("document.fonts.ready.then(() => {})");
     await shot.prepare?.(page);
-    await page.screenshot({ path: join(output, `${shot.name}-${theme}-${width}.png`), fullPage: shot.whole ?? false });
+    const picture = join(output, `${shot.name}-${theme}-${width}.png`);
+    if (shot.part === undefined) await page.screenshot({ path: picture, fullPage: shot.whole ?? false });
+    else await shot.part(page).screenshot({ path: picture });
     return [...problems, ...(await examine(page))];
   } finally {
     await context.close();
@@ -101,6 +103,12 @@ async function main(): Promise<number> {
     }
     if (words.includes("readme")) {
       await writeWebp(browser, join(output, "readme-light-1280.png"), join(root, "docs/pictures/console.webp"));
+    }
+    for (const { name } of words.includes("guide") ? chosen.filter(({ part }) => part !== undefined) : []) {
+      for (const theme of themes) {
+        const picture = join(root, `docs/pictures/${name}-${theme}.webp`);
+        await writeWebp(browser, join(output, `${name}-${theme}-1280.png`), picture);
+      }
     }
   } finally {
     await browser?.close();

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import type { Places } from "./furnish.ts";
 
 /** One page that is photographed, in every theme and width. */
@@ -8,6 +8,8 @@ export interface Shot {
   path: string | ((places: Places) => string);
   /** The whole page, not only what the window shows. */
   whole?: boolean;
+  /** What of the page a guide shows: its pictures of a laptop are then kept in `docs/pictures`. */
+  part?: (page: Page) => Locator;
   /** The person of `npm run seed` who is signed in. Dev is a moderator. */
   as?: "ada" | "bo" | "dev";
   /** What is done on the page before the picture. */
@@ -184,10 +186,47 @@ const personShots: readonly Shot[] = [
 const moderatorShots: readonly Shot[] = [
   { name: "console-disputes", path: "/app/moderation/disputes", as: "dev" },
   { name: "console-dispute", path: ({ dispute }) => `/app/moderation/disputes/${dispute}`, as: "dev" },
+  { name: "console-dispute-record", path: ({ dispute }) => `/app/disputes/${dispute}`, as: "bo" },
   { name: "console-dispute-decided", path: ({ decided }) => `/app/moderation/disputes/${decided}`, as: "dev" },
   { name: "console-people", path: "/app/moderation/users", as: "dev" },
   { name: "console-decisions", path: "/app/moderation/actions", as: "dev" },
   { name: "console-operations", path: "/app/moderation/operations", as: "dev" },
+];
+
+const text = (name: string) => ({ name, mimeType: "text/plain", buffer: Buffer.from(`${name}\n`.repeat(200)) });
+
+/** What the guides show. */
+const guideShots: readonly Shot[] = [
+  {
+    name: "guide-files",
+    path: "/app/post",
+    as: "ada",
+    async prepare(page) {
+      await page.getByLabel(/^Choose files/).setInputFiles(["footage.txt", "scenes.txt", "music.txt"].map(text));
+      await page.getByRole("checkbox").nth(2).check();
+    },
+    part: (page) => page.getByRole("list", { name: "Files of the task" }).locator(".."),
+  },
+  {
+    name: "guide-questions",
+    path: ({ editable }) => `/app/tasks/${editable}`,
+    as: "ada",
+    part: (page) => page.locator("#questions"),
+  },
+  {
+    name: "guide-conversation",
+    path: ({ awardedBid }) => `/app/messages/${awardedBid}`,
+    as: "ada",
+    prepare: (page) => page.getByText("00:00:07 Gulls").waitFor(),
+    part: (page) => page.locator("main"),
+  },
+  {
+    name: "guide-record",
+    path: ({ dispute }) => `/app/disputes/${dispute}`,
+    as: "ada",
+    prepare: (page) => page.getByText("00:00:09 Gulls").first().waitFor(),
+    part: (page) => page.locator("main"),
+  },
 ];
 
 /** Every page that `npm run screenshots` shows and checks. A new kind of page gets a line here. */
@@ -231,7 +270,7 @@ export const shots: readonly Shot[] = [
     },
   },
   { name: "front-door", path: "/" },
-  ...[...visitorShots, ...personShots, ...moderatorShots].map(ofConsole),
+  ...[...visitorShots, ...personShots, ...moderatorShots, ...guideShots].map(ofConsole),
   { name: "embedded-checkout", path: ({ checkout }) => checkout },
   { name: "embedded-onboarding", path: ({ onboarding }) => onboarding },
   { name: "embedded-mailbox", path: ({ mailbox }) => mailbox },

@@ -4,7 +4,7 @@ import { Rebid, webhooks } from "@rebid/sdk";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { exampleEvent } from "../../server/webhooks/sample.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, postTask } from "../factories/tasks.ts";
+import { awardedTask, deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
 import { agentOf, failureOf } from "./clients.ts";
 
@@ -98,6 +98,17 @@ test("files: a sample from memory and a delivery from a path", async () => {
     expect(await deliver?.(agentOf(service, bo), bid.id, path)).toMatchObject({ fileName: "menu.md", bytes: 9 });
   });
   expect(lines.at(-1)).toBe("9 of 9 bytes");
+});
+
+test("talk: a question, and a message with a file, reach the buyer", async () => {
+  const { talk } = await example("talk");
+  const task = await postTask(ada);
+  const bid = await placeBid(bo, task.id);
+  expect(await talk?.(agentOf(service, bo), task.id, bid.id)).toMatchObject([
+    { text: "Is this the tone?", role: "bidder", files: [{ mimeType: "text/plain", bytes: 14 }] },
+  ]);
+  const [question] = (await ada.get(`/tasks/${task.id}/questions`)).body.questions;
+  expect(question).toMatchObject({ text: "Written or spoken Finnish?", asker: { id: bo.id } });
 });
 
 test("webhooks: a signed request is answered with 204, any other with 400", async () => {

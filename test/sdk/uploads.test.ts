@@ -236,3 +236,22 @@ test("an upload with a key of the caller's can be repeated as a whole", async ()
   const second = await agent().bids.uploadSample(bidId, content, options);
   expect(second.sample.id).toBe(first.sample.id);
 });
+
+test("a file of a brief and one of a message are uploaded in one call each, and the other side reads both", async () => {
+  const ada = agentOf(service, buyer, { timing: noPauses().timing });
+  const { task } = await ada.tasks.create({ title: "Say hello", description: "Once.", maxBudgetCents: 100, tags: [] });
+  const page = new File([content], "page.txt", { type: "text/plain" });
+  const ofBrief = await ada.tasks.uploadFile(task.id, page, { visibility: "awarded" });
+  expect(ofBrief.file).toMatchObject({ fileName: "page.txt", bytes: content.length, sha256, visibility: "awarded" });
+  const { bid } = await agent().bids.place({ id: task.id, priceCents: 100, etaHours: 1 });
+  const ofMessage = await agent().messages.uploadFile(bid.id, content, {
+    mimeType: "text/plain",
+    fileName: "draft.txt",
+  });
+  await agent().messages.send({ id: bid.id, fileIds: [ofMessage.file.id] });
+  const [message] = await ada.messages.list({ id: bid.id }).toArray({ limit: 1 });
+  expect(message?.files).toMatchObject([{ fileName: "draft.txt", sha256 }]);
+  const large = { bytes: 25_000_001, stream: () => pieces() };
+  const error = await failureOf(agent().messages.uploadFile(bid.id, large));
+  expect(error).toMatchObject({ code: "file_too_large", violations: [{ field: "bytes", limit: 25_000_000 }] });
+});

@@ -53,6 +53,20 @@ def test_a_task_goes_from_its_post_to_its_payment(service: str, buyer: Person, b
         assert types_seen[-2:] == ["delivery.posted", "task.accepted"]
 
 
+def test_a_brief_and_a_message_have_files(service: str, buyer: Person, bidder: Person) -> None:
+    with Rebid(base_url=service, api_key=buyer.key) as ada, Rebid(base_url=service, api_key=bidder.key) as bo:
+        task = ada.tasks.create(title="Menu", description="Two dishes.", max_budget_cents=1_000, tags=[]).task
+        page = ada.tasks.upload_file(task.id, TEXT, file_name="page.md", mime_type="text/markdown", visibility="awarded")
+        assert (page.file.file_name, page.file.bytes, page.file.visibility) == ("page.md", len(TEXT), "awarded")
+        bid = bo.bids.place(task.id, price_cents=1_000, eta_hours=2).bid
+        draft = bo.messages.upload_file(bid.id, TEXT, file_name="draft.md", mime_type="text/markdown").file
+        bo.messages.send(bid.id, text="Like this?", file_ids=[draft.id])
+        message = next(iter(ada.messages.list(bid.id)))
+        assert message.text == "Like this?"
+        assert httpx.get(message.files[0].download_url).content == TEXT
+        ada.tasks.cancel(task.id)
+
+
 @pytest.mark.parametrize(
     "open_file",
     [lambda: TEXT, lambda: io.BytesIO(TEXT), lambda: Unseekable(TEXT)],

@@ -48,7 +48,7 @@ function staleAfter({ data }: LogEvent): QueryKey[] {
   if ("payout" in data) return [["payouts"], ["wallet"]];
   if ("topup" in data) return [["wallet"]];
   if ("question" in data) return [["task", data.task.id]];
-  if ("message" in data) return [["messages", data.message.bidId], ["conversations"]];
+  if ("message" in data) return [["messages", data.message.bidId], ["conversations"], ["dispute"]];
   if ("key" in data) return [["keys"]];
   if ("user" in data) return [["me"]];
   const people = [data.task.buyer, ...("bid" in data ? [data.bid.bidder] : [])];

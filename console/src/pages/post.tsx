@@ -8,7 +8,8 @@ import { Form } from "../parts/form.tsx";
 import { MoneyPreview } from "../parts/money.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
-import { ChooseFiles, type Chosen, SendFiles } from "../task/briefFiles.tsx";
+import { SendFiles } from "../task/briefFiles.tsx";
+import { ChooseFiles, type Chosen } from "../task/chooseFiles.tsx";
 import { readTask, TaskFields } from "../task/taskFields.tsx";
 
 export function PostTask() {

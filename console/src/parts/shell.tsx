@@ -59,9 +59,7 @@ function Navigation({ me }: { me: Me | null }) {
   const { href, pathname } = useLocation();
   useEffect(() => setOpen(false), [href]);
   const { data } = useInfiniteQuery({ ...conversationsQuery, enabled: me !== null });
-  const unread = data?.pages
-    .flatMap(({ conversations }) => conversations)
-    .reduce((sum, each) => sum + each.unreadCount, 0);
+  const unread = data?.pages[0]?.unreadCount;
   useEffect(() => setUnread(unread ?? 0), [unread]);
   const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
   return (

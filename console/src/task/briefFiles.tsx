@@ -10,72 +10,10 @@ import { Section } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { can } from "./access.ts";
 import styles from "./briefFiles.module.css";
+import { type Chosen, choose, zone } from "./chooseFiles.tsx";
 import { DropZone } from "./dropZone.tsx";
 import { File as ShownFile } from "./files.tsx";
 import { putFile } from "./putFile.ts";
-
-/** A file that shall be part of a brief. */
-export interface Chosen {
-  key: string;
-  file: File;
-  /** Only the bidder whom the buyer chooses can download it. */
-  isPrivate: boolean;
-}
-
-const choose = (files: readonly File[]): Chosen[] =>
-  files.map((file) => ({ key: crypto.randomUUID(), file, isPrivate: false }));
-
-const zone = {
-  label: "Choose files, or drop them here",
-  hint: "What one needs to do it: up to 20 files of 100 MB.",
-  multiple: true,
-};
-
-/** The files of a task that is about to be posted: chosen, put in order, or left out again. */
-export function ChooseFiles({ files, onChange }: { files: readonly Chosen[]; onChange: (files: Chosen[]) => void }) {
-  const move = (from: number, to: number) => {
-    const [moved] = files.slice(from, from + 1);
-    if (moved) onChange(files.toSpliced(from, 1).toSpliced(to, 0, moved));
-  };
-  return (
-    <div className={styles.files}>
-      <b>Files</b>
-      {files.length > 0 && (
-        <ol className={styles.chosen} aria-label="Files of the task">
-          {files.map(({ key, file, isPrivate }, index) => (
-            <li key={key}>
-              <div>
-                <span dir="auto">{file.name}</span> <small>{formatBytes(file.size)}</small>
-                <label>
-                  <input
-                    type="checkbox"
-                    checked={isPrivate}
-                    onChange={() => onChange(files.with(index, { key, file, isPrivate: !isPrivate }))}
-                  />{" "}
-                  Only for the bidder whom I choose
-                </label>
-              </div>
-              <div className={styles.buttons}>
-                <Button size="small" disabled={index === 0} onClick={() => move(index, index - 1)}>
-                  <span aria-hidden="true">↑</span>
-                  <span className="visually-hidden">Move {file.name} up</span>
-                </Button>
-                <Button size="small" disabled={index === files.length - 1} onClick={() => move(index, index + 1)}>
-                  <span aria-hidden="true">↓</span>
-                  <span className="visually-hidden">Move {file.name} down</span>
-                </Button>
-                <Button size="small" onClick={() => onChange(files.toSpliced(index, 1))}>
-                  Remove<span className="visually-hidden"> {file.name}</span>
-                </Button>
-              </div>
-            </li>
-          ))}
-        </ol>
-      )}
-      <DropZone {...zone} onChoose={(added) => onChange([...files, ...choose(added)])} />
-    </div>
-  );
-}
 
 interface SendFilesProps {
   taskId: string;

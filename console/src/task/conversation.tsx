@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ClipboardEvent, type DragEvent, Fragment, type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { api, type Message, type MessageFile } from "../api/client.ts";
+import { api, failureOf, type Message, type MessageFile } from "../api/client.ts";
 import { conversationsQuery, meQuery, messagesQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
 import { Badge } from "../parts/badge.tsx";
@@ -9,6 +9,7 @@ import { TextArea } from "../parts/fields.tsx";
 import { Form } from "../parts/form.tsx";
 import { formatBytes, formatDay, formatExact, formatTime } from "../parts/format.ts";
 import { Pages } from "../parts/list.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { PlainText } from "../parts/plainText.tsx";
 import { Problem } from "../parts/problem.tsx";
 import styles from "./conversation.module.css";
@@ -18,23 +19,34 @@ import { putFile } from "./putFile.ts";
 interface ConversationProps {
   bidId: string;
   canWrite: boolean;
+  /** For a moderator who decides the dispute: both sides are others, and nobody tells when one of them writes. */
+  asModerator?: boolean;
 }
 
+/** A moderator gets no events of what the two sides write. */
+const MODERATOR_POLL_MS = 15_000;
+
 /** What the buyer and a bidder have written to each other, the newest at the end, with the place to write. */
-export function Conversation({ bidId, canWrite }: ConversationProps) {
-  const messages = useInfiniteQuery(messagesQuery(bidId));
+export function Conversation({ bidId, canWrite, asModerator = false }: ConversationProps) {
+  const messages = useInfiniteQuery({
+    ...messagesQuery(bidId),
+    ...(asModerator && { refetchInterval: MODERATOR_POLL_MS }),
+  });
   const { data: me } = useQuery(meQuery);
   const userId = me?.user.id ?? "";
   const all = messages.data?.pages.flatMap((page) => page.messages).reverse() ?? [];
   const newest = all.at(-1);
-  useRead(bidId, all.findLast(({ sender }) => sender.id !== userId)?.id);
+  useRead(bidId, asModerator ? undefined : all.findLast(({ sender }) => sender.id !== userId)?.id);
   const log = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (newest?.id !== undefined) log.current?.scrollTo({ top: log.current.scrollHeight });
   }, [newest?.id]);
+  if (asModerator && failureOf(messages.error)?.error === "not_found") {
+    return <Notice>You have bid on this task, so what its two sides wrote is not for you to read.</Notice>;
+  }
   return (
     <div className={styles.conversation}>
-      <h2 className="visually-hidden">Messages</h2>
+      {!asModerator && <h2 className="visually-hidden">Messages</h2>}
       {/* It scrolls inside, so it must be reachable with the keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <div ref={log} role="log" className={styles.log} tabIndex={0} aria-label="Messages">
@@ -42,9 +54,16 @@ export function Conversation({ bidId, canWrite }: ConversationProps) {
           query={messages}
           more="Show earlier messages"
           isEmpty={() => all.length === 0}
-          empty={<p className={styles.none}>Nobody has written yet. Only the two of you read what is said here.</p>}
+          empty={
+            <p className={styles.none}>
+              Nobody has written yet.{" "}
+              {asModerator
+                ? "Both sides read what you write."
+                : "Only the two of you read what is said here, and moderators while there is a dispute."}
+            </p>
+          }
         >
-          {() => <Messages messages={all} userId={userId} />}
+          {() => <Messages messages={all} userId={userId} asModerator={asModerator} />}
         </Pages>
       </div>
       {canWrite ? <Composer bidId={bidId} /> : <p className={styles.none}>Nothing more can be written here.</p>}
@@ -69,25 +88,40 @@ function useRead(bidId: string, upTo: string | undefined): void {
   }, [queryClient, bidId, upTo]);
 }
 
-function Messages({ messages, userId }: { messages: readonly Message[]; userId: string }) {
+interface MessagesProps {
+  messages: readonly Message[];
+  userId: string;
+  asModerator: boolean;
+}
+
+function Messages({ messages, userId, asModerator }: MessagesProps) {
   return messages.map((message, index) => {
     const before = messages[index - 1];
     const day = formatDay(message.createdAt);
     return (
       <Fragment key={message.id}>
         {(before === undefined || formatDay(before.createdAt) !== day) && <p className={styles.day}>{day}</p>}
-        <Written message={message} isOwn={message.sender.id === userId} />
+        <Written message={message} isOwn={message.sender.id === userId} asModerator={asModerator} />
       </Fragment>
     );
   });
 }
 
-function Written({ message: { sender, role, text, files, createdAt }, isOwn }: { message: Message; isOwn: boolean }) {
+interface WrittenProps {
+  message: Message;
+  isOwn: boolean;
+  asModerator: boolean;
+}
+
+const sides = { buyer: "Buyer", bidder: "Bidder" };
+
+function Written({ message, isOwn, asModerator }: WrittenProps) {
+  const { sender, role, text, files, createdAt } = message;
   return (
     <article className={isOwn ? `${styles.message} ${styles.own}` : styles.message} title={formatExact(createdAt)}>
       <header>
         <b>{isOwn ? "You" : <bdi>{sender.displayName}</bdi>}</b>
-        {role === "moderator" && <Badge tone="warn">Moderator</Badge>}
+        {role === "moderator" ? <Badge tone="warn">Moderator</Badge> : asModerator && <Badge>{sides[role]}</Badge>}
         <time dateTime={createdAt}>{formatTime(createdAt)}</time>
       </header>
       {text !== null && <PlainText text={text} />}

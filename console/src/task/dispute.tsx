@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Dispute } from "../api/client.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { LongText } from "../parts/longText.tsx";
@@ -6,8 +7,8 @@ import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 
-/** How a dispute stands, or was decided. */
-export function DisputeState({ dispute }: { dispute: Dispute }) {
+/** How a dispute stands, or was decided; below it, what leads further. */
+export function DisputeState({ dispute, children }: { dispute: Dispute; children?: ReactNode }) {
   const { openedBy, reason, status, resolution, buyerCents, bidderCents, note, createdAt } = dispute;
   return (
     <Section
@@ -45,6 +46,7 @@ export function DisputeState({ dispute }: { dispute: Dispute }) {
           )}
         </>
       )}
+      {children}
     </Section>
   );
 }

@@ -7,8 +7,9 @@ import { queryOne, sql } from "../../../server/store/connection.ts";
 import { openDatabase } from "../../../server/store/database.ts";
 import { type Bench, interleave, type Measurement } from "../setup/bench.ts";
 
-const EVENTS = 5_000_000;
-const MANY = 500_000;
+/** `EVENTS=100000` writes fewer. */
+const EVENTS = Number(process.env.EVENTS ?? 5_000_000);
+const MANY = EVENTS / 10;
 const FEW = 50;
 const PAGES = 300;
 const CHANGES = 300;
@@ -30,14 +31,14 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const sequencer = startSequencer({ database, log: quiet });
   const follower = new EventFollower({ database, log: quiet, limits: { perUser: WAITING } });
   const never = new AbortController().signal;
-  const data = { topup: { id: userId, sessionId: "cs", amountCents: 1, createdAt: "2026-11-20T12:00:00.123456Z" } };
+  const data = { message: message(userId) };
   const delays: number[] = [];
   let after = await advanceLog(database);
   for (let change = 0; change < CHANGES; change++) {
     const seat = follower.takeSeat({ userId, types: null }, "here");
     const waiting = seat.wait(after, { timeoutMs: 10_000, signal: never });
     await sleep(Math.random() * 100);
-    await database.transaction(async (tx) => tx.events.record("topup.credited", data, [userId]));
+    await database.transaction(async (tx) => tx.events.record("message.posted", data, [userId]));
     const committedMs = performance.now();
     after = (await waiting).next;
     delays.push(performance.now() - committedMs);
@@ -46,7 +47,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   delays.sort((a, b) => a - b);
   const p99 = delays[Math.floor(delays.length * 0.99)] ?? Number.NaN;
   log(
-    `delay behind the commit: median ${delays[Math.floor(delays.length / 2)]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
+    `delay of a message behind its commit: median ${delays[Math.floor(delays.length / 2)]?.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`,
   );
   await sequencer.stop();
 
@@ -86,11 +87,25 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const what = `a page of ${EVENTS.toLocaleString("en")} events, for a caller with ${MANY.toLocaleString("en")} of them`;
   const measurements: Measurement[] = [
     { what, unit: "pages/s", ...figures, against: `one with ${FEW}`, atLeast: 0.5, atMost: 2 },
-    { what: "delay behind the commit, p99", unit: "ms", ours: p99, baseline: 100, against: "the aim", atMost: 1 },
+    {
+      what: "delay of a message behind its commit, p99",
+      unit: "ms",
+      ours: p99,
+      baseline: 100,
+      against: "the aim",
+      atMost: 1,
+    },
   ];
   return measurements;
 };
 export default bench;
+
+/** What the event of a message has. */
+const message = (senderId: string) => ({
+  ...{ id: crypto.randomUUID(), bidId: crypto.randomUUID(), taskId: crypto.randomUUID(), role: "buyer" as const },
+  sender: { id: senderId, displayName: "Bench" },
+  ...{ text: "Here is page one.", fileCount: 0, createdAt: "2026-11-20T12:00:00.123456Z" },
+});
 
 /** Fills the log: one event in 50 is everyone's, one in 10 belongs to `many`, 50 to `few`, the others to other people. */
 async function seed(databaseUrl: string): Promise<{ many: string; few: string }> {

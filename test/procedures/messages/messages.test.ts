@@ -98,6 +98,28 @@ test("a conversation list has the newest first, with what is unread; reading mov
   expect(await conversationOf(buyer, first.id)).toMatchObject({ unreadCount: 1 });
 });
 
+test("what is unread is counted exactly over all conversations, whatever page is read", async () => {
+  const [reader, writer] = [await createPerson(service, { cents: 10_000_000 }), await createPerson(service)];
+  const bids = [];
+  for (let count = 0; count < 30; count++) {
+    const bid = await placeBid(writer, (await postTask(reader)).id);
+    for (let messages = 0; messages <= count % 3; messages++) await send(writer, bid.id, `Message ${messages}`);
+    bids.push(bid);
+  }
+  await send(reader, bids[7]?.id, "My own counts for the other side.");
+  const first = (await reader.get("/conversations?limit=25")).body;
+  const rest = (await reader.get(`/conversations?limit=25&cursor=${encodeURIComponent(first.nextCursor)}`)).body;
+  const all = [...first.conversations, ...rest.conversations];
+  expect(all).toHaveLength(30);
+  expect(all.reduce((sum, { unreadCount }) => sum + unreadCount, 0)).toBe(60);
+  expect([first.unreadCount, rest.unreadCount]).toEqual([60, 60]);
+  expect((await writer.get("/conversations?limit=1")).body.unreadCount).toBe(1);
+  expect((await (await createPerson(service)).get("/conversations")).body.unreadCount).toBe(0);
+  const [newest] = await messagesOf(reader, bids[2]?.id);
+  await reader.post(`/bids/${bids[2]?.id}/messages/read`, { upTo: newest.id });
+  expect((await reader.get("/conversations?limit=1")).body.unreadCount).toBe(57);
+});
+
 test("messages that are sent at once all arrive, in one order for everyone, with exact counts", async () => {
   const bid = await newBid();
   const answers = await Promise.all(

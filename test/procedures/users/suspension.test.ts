@@ -4,6 +4,7 @@ import { reinstateUser, suspendUser } from "../../../server/market/accounts/susp
 import { findWindingDown, windDown } from "../../../server/market/accounts/windDown.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { addShared, putShared } from "../../factories/conversation.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { signIn } from "../../factories/secondFactors.ts";
@@ -86,6 +87,50 @@ test("open tasks are cancelled with their holds returned, active bids withdrawn,
   expect(await readTask(bought.task.id)).toMatchObject({ status: "accepted" });
   expect((await other.post(`/tasks/${theirs.id}/award`, { bidId: kept.id })).status).toBe(200);
   await expectBooksToBalance(service);
+});
+
+test("what a suspended user asked, wrote and shared stays under their name; they add nothing, and others only to what was awarded", async () => {
+  const [user, other] = [await createPerson(service), await createPerson(service, { cents: 100_000 })];
+  const theirs = await postTask(other);
+  const bid = await placeBid(user, theirs.id);
+  const { bid: won } = await awardedTask(other, user);
+  await user.post(`/tasks/${theirs.id}/questions`, { text: "Until when?" });
+  const file = await addShared(user, `/bids/${bid.id}`, "A sample.");
+  const ready = await putShared(user, `/bids/${won.id}`);
+  for (const { id } of [bid, won]) {
+    const fileIds = id === bid.id ? [file.id] : [];
+    expect((await user.post(`/bids/${id}/messages`, { text: "Like this?", fileIds })).status).toBe(201);
+  }
+  await suspend(user);
+  await windDownAll();
+
+  const refused = [
+    user.post(`/bids/${won.id}/messages`, { text: "One more thing." }),
+    user.post(`/bids/${won.id}/files/init`, { mimeType: "text/plain", bytes: 1 }),
+    user.post(`/bids/${won.id}/files/finalize`, { storageKey: ready.storageKey }),
+    user.post(`/tasks/${theirs.id}/questions`, { text: "And where?" }),
+  ];
+  for (const answer of await Promise.all(refused)) expectError(answer, "unauthenticated");
+  const name = { id: user.id, displayName: user.displayName };
+  const [asked] = (await other.get(`/tasks/${theirs.id}/questions`)).body.questions;
+  expect(asked).toMatchObject({ text: "Until when?", asker: name });
+  expect((await other.post(`/questions/${asked.id}/answer`, { text: "Tomorrow." })).status).toBe(200);
+  const [message] = (await other.get(`/bids/${bid.id}/messages`)).body.messages;
+  expect(message).toMatchObject({ text: "Like this?", sender: name, files: [{ id: file.id }] });
+  expect(await (await fetch(message.files[0].downloadUrl)).text()).toBe("A sample.");
+  expectError(await other.post(`/bids/${bid.id}/messages`, { text: "Why?" }), "wrong_status");
+  expect((await other.post(`/bids/${won.id}/messages`, { text: "Do you still deliver?" })).status).toBe(201);
+});
+
+test("a message that races with a suspension is written before it, or not at all", async () => {
+  const [user, other] = [await createPerson(service), await createPerson(service, { cents: 100_000 })];
+  const { bid } = await awardedTask(other, user);
+  const sent = Array.from({ length: 12 }, (_, n) => user.post(`/bids/${bid.id}/messages`, { text: `Message ${n}` }));
+  const [suspended, ...answers] = await Promise.all([suspend(user), ...sent]);
+  expect(suspended.status).toBe(200);
+  const written = answers.filter(({ status }) => status === 201).length;
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(answers.length - written);
+  expect((await other.get(`/bids/${bid.id}/messages`)).body.messages).toHaveLength(written);
 });
 
 test("a repeat changes nothing and is not recorded; nobody suspends themselves or a moderator", async () => {

@@ -1471,6 +1471,8 @@ class ListApiKeysResponse(Model):
 class ListConversationsResponse(Model):
     conversations: list[Conversation]
     """The one with the newest message first."""
+    unread_count: int
+    """Messages of others that you have not read, in your newest 1,000 conversations."""
     next_cursor: str | None
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
 

@@ -1,5 +1,5 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { lazy, Suspense, useState } from "react";
 import { isWhole, type Task, type TaskPage } from "../../api/client.ts";
 import { pollWithoutEvents } from "../../api/live.ts";
@@ -58,7 +58,15 @@ export function ReadTask() {
           </>
         }
       >
-        <Suspense>{data.dispute && <DisputeState dispute={data.dispute} />}</Suspense>
+        <Suspense>
+          {data.dispute && (
+            <DisputeState dispute={data.dispute}>
+              <Link to="/disputes/$disputeId" params={{ disputeId: data.dispute.id }}>
+                See what it is decided by
+              </Link>
+            </DisputeState>
+          )}
+        </Suspense>
         <Section title="Description">
           <LongText text={task.description} />
         </Section>

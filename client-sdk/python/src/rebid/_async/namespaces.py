@@ -1904,7 +1904,7 @@ class AsyncMessagesApi(_AsyncNamespace):
         """List my conversations.
 
         Lists your conversations that have a message, the one with the newest message first. The last message has
-        the first 500 characters of its text.
+        the first 500 characters of its text. `unread_count` counts over all of them, whatever the page has.
 
         `GET /conversations`. With any credentials.
 

@@ -13,7 +13,7 @@ from .._files import OnProgress, Source, UploadFile
 from .._options import ChangeOptions, TryOptions
 from .._statuses import next_statuses
 from .follow import EventFollower
-from .namespaces import BidsApi, EventsApi, TasksApi
+from .namespaces import BidsApi, EventsApi, MessagesApi, TasksApi
 from .transport import Transport, read_body
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from .._options import RequestOptions
     from ..types import (
         FinalizeDeliveryResponse,
+        FinalizeMessageFileResponse,
         FinalizeSampleResponse,
+        FinalizeTaskFileResponse,
         Dimensions,
         LogEventType,
         Task,
         TaskStatus,
+        Visibility,
     )
 
 # An upload may take long. Source: docs/contract.md "Uploads".
@@ -37,7 +40,37 @@ _WAIT_SECONDS = 25
 
 
 class Tasks(TasksApi):
-    """The procedures of tasks, and a way to wait for one."""
+    """The procedures of tasks, whole uploads of their files, and a way to wait for one."""
+
+    def upload_file(
+        self,
+        id: str,
+        file: UploadFile,
+        *,
+        visibility: Visibility | None = None,
+        mime_type: str | None = None,
+        file_name: str | None = None,
+        size_bytes: int | None = None,
+        on_progress: OnProgress | None = None,
+        **options: Unpack[ChangeOptions],
+    ) -> FinalizeTaskFileResponse:
+        """Uploads a file for the brief of an open task of yours, as `bids.upload_sample` does for a sample.
+
+        By default, whoever is signed in may download it.
+
+            rebid.tasks.upload_file(task.id, "pages.pdf", visibility="awarded")
+        """
+        source = Source(file, mime_type, file_name, size_bytes)
+        target = self.file_init(
+            id,
+            mime_type=source.mime_type,
+            bytes=source.size_bytes,
+            file_name=source.name,
+            visibility=visibility,
+            **_step(options, "init"),
+        )
+        put_file(self._transport, target.upload_url, source, options, on_progress)
+        return self.file_finalize(id, storage_key=target.storage_key, **_step(options, "finalize"))
 
     def wait_for(
         self,
@@ -162,6 +195,37 @@ class Bids(BidsApi):
         )
         put_file(self._transport, target.upload_url, source, options, on_progress)
         return self.delivery_finalize(id, storage_key=target.storage_key, **_step(options, "finalize"))
+
+
+class Messages(MessagesApi):
+    """The procedures of conversations, and whole uploads of their files."""
+
+    def upload_file(
+        self,
+        id: str,
+        file: UploadFile,
+        *,
+        mime_type: str | None = None,
+        file_name: str | None = None,
+        size_bytes: int | None = None,
+        on_progress: OnProgress | None = None,
+        **options: Unpack[ChangeOptions],
+    ) -> FinalizeMessageFileResponse:
+        """Uploads a file for a message about a bid. Nobody else sees it until you send it, within 24 hours.
+
+            file = (rebid.messages.upload_file(bid.id, "draft.pdf")).file
+            rebid.messages.send(bid.id, file_ids=[file.id])
+        """
+        source = Source(file, mime_type, file_name, size_bytes)
+        target = self.file_init(
+            id,
+            mime_type=source.mime_type,
+            bytes=source.size_bytes,
+            file_name=source.name,
+            **_step(options, "init"),
+        )
+        put_file(self._transport, target.upload_url, source, options, on_progress)
+        return self.file_finalize(id, storage_key=target.storage_key, **_step(options, "finalize"))
 
 
 def put_file(

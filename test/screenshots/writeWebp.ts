@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 
-/** Writes a picture of a page as WebP, a third of the PNG, for the README. Chromium itself can only take PNG and JPEG. */
+/** Writes a picture of a page as WebP, a third of the PNG, for the README and the guides. Chromium itself can only take PNG and JPEG. */
 export async function writeWebp(browser: Browser, png: string, webp: string): Promise<void> {
   const page = await browser.newPage();
   try {
