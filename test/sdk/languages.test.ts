@@ -44,7 +44,7 @@ test("every operation is a method in both languages, with and without asyncio", 
 });
 
 test("what is written by hand beside the operations is there in both languages", async () => {
-  const files = await Promise.all(["tasks", "bids", "events"].map((name) => read(`src/${name}.ts`)));
+  const files = await Promise.all(["tasks", "bids", "messages", "events"].map((name) => read(`src/${name}.ts`)));
   const typescript = files.flatMap((source) => [...typescriptMethods(source)]);
   // These only narrow what is generated, which the generator does in Python.
   const narrowed = ["Tasks.award", "Events.list"];
