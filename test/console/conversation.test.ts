@@ -87,6 +87,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
 
   test("files are dropped and pasted into a message, text is pasted as ever, and what is removed is not sent", async () => {
     const { bid } = await awardedTask(buyer, bidder);
+    for (let count = 1; count <= 12; count++)
+      await bidder.post(`/bids/${bid.id}/messages`, { text: `Message ${count}` });
     const ada = await console.arrive("Ada");
     await ada.enterAs(buyer);
     await ada.open(`/messages/${bid.id}`);
@@ -100,12 +102,20 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.page.getByRole("progressbar").first().waitFor({ state: "detached" });
     await ada.button("Remove wrong.txt").click();
     await ada.button("Send").click();
-    const message = ada.page.getByRole("log").getByRole("article").first();
+    const message = ada.page.getByRole("log").locator("article", { has: ada.page.getByText("You", { exact: true }) });
     for (const name of ["dropped.txt", "pasted.txt"]) {
       await message.getByText(`content of ${name}`, { exact: true }).waitFor();
     }
     expect(await message.getByRole("heading").allInnerTexts()).toEqual(["dropped.txt", "pasted.txt"]);
     expect(await attached.count()).toBe(0);
+    // The files were loaded after the message, and pushed its end down.
+    const distance = () =>
+      ada.page.evaluate<number>(`(() => {
+        const log = document.querySelector("[role=log]").getBoundingClientRect();
+        const files = document.querySelectorAll("[role=log] [role=group]");
+        return files[files.length - 1].getBoundingClientRect().bottom - log.bottom;
+      })()`);
+    await expect.poll(distance).toBeLessThan(0);
   });
 
   test("unread messages are counted over all conversations, more than the list shows at first", async () => {

@@ -104,7 +104,7 @@ async function main(): Promise<number> {
     if (words.includes("readme")) {
       await writeWebp(browser, join(output, "readme-light-1280.png"), join(root, "docs/pictures/console.webp"));
     }
-    for (const { name } of words.includes("guide") ? chosen.filter(({ part }) => part !== undefined) : []) {
+    for (const { name } of words.includes("guide") ? chosen.filter(({ isKept }) => isKept) : []) {
       for (const theme of themes) {
         const picture = join(root, `docs/pictures/${name}-${theme}.webp`);
         await writeWebp(browser, join(output, `${name}-${theme}-1280.png`), picture);

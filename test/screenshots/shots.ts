@@ -8,7 +8,9 @@ export interface Shot {
   path: string | ((places: Places) => string);
   /** The whole page, not only what the window shows. */
   whole?: boolean;
-  /** What of the page a guide shows: its pictures of a laptop are then kept in `docs/pictures`. */
+  /** A guide shows it: its pictures of a laptop are kept in `docs/pictures`. */
+  isKept?: true;
+  /** What of the page is shown. */
   part?: (page: Page) => Locator;
   /** The person of `npm run seed` who is signed in. Dev is a moderator. */
   as?: "ada" | "bo" | "dev";
@@ -195,12 +197,12 @@ const moderatorShots: readonly Shot[] = [
 
 const text = (name: string) => ({ name, mimeType: "text/plain", buffer: Buffer.from(`${name}\n`.repeat(200)) });
 
-/** What the guides show. */
 const guideShots: readonly Shot[] = [
   {
     name: "guide-files",
     path: "/app/post",
     as: "ada",
+    isKept: true,
     async prepare(page) {
       await page.getByLabel(/^Choose files/).setInputFiles(["footage.txt", "scenes.txt", "music.txt"].map(text));
       await page.getByRole("checkbox").nth(2).check();
@@ -211,21 +213,24 @@ const guideShots: readonly Shot[] = [
     name: "guide-questions",
     path: ({ editable }) => `/app/tasks/${editable}`,
     as: "ada",
+    isKept: true,
     part: (page) => page.locator("#questions"),
   },
   {
     name: "guide-conversation",
     path: ({ awardedBid }) => `/app/messages/${awardedBid}`,
     as: "ada",
+    isKept: true,
+    whole: false,
     prepare: (page) => page.getByText("00:00:07 Gulls").waitFor(),
-    part: (page) => page.locator("main"),
   },
   {
     name: "guide-record",
     path: ({ dispute }) => `/app/disputes/${dispute}`,
     as: "ada",
+    isKept: true,
+    whole: false,
     prepare: (page) => page.getByText("00:00:09 Gulls").first().waitFor(),
-    part: (page) => page.locator("main"),
   },
 ];
 

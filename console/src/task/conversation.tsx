@@ -39,7 +39,7 @@ export function Conversation({ bidId, canWrite, asModerator = false }: Conversat
   useRead(bidId, asModerator ? undefined : all.findLast(({ sender }) => sender.id !== userId)?.id);
   const log = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (newest?.id !== undefined) log.current?.scrollTo({ top: log.current.scrollHeight });
+    if (newest?.id !== undefined) log.current?.scrollTo({ top: 0 });
   }, [newest?.id]);
   if (asModerator && failureOf(messages.error)?.error === "not_found") {
     return <Notice>You have bid on this task, so what its two sides wrote is not for you to read.</Notice>;
@@ -47,24 +47,26 @@ export function Conversation({ bidId, canWrite, asModerator = false }: Conversat
   return (
     <div className={styles.conversation}>
       {!asModerator && <h2 className="visually-hidden">Messages</h2>}
-      {/* It scrolls inside, so it must be reachable with the keyboard. */}
+      {/* It scrolls inside, so it must be reachable with the keyboard. Its end is at 0: see the style sheet. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <div ref={log} role="log" className={styles.log} tabIndex={0} aria-label="Messages">
-        <Pages
-          query={messages}
-          more="Show earlier messages"
-          isEmpty={() => all.length === 0}
-          empty={
-            <p className={styles.none}>
-              Nobody has written yet.{" "}
-              {asModerator
-                ? "Both sides read what you write."
-                : "Only the two of you read what is said here, and moderators while there is a dispute."}
-            </p>
-          }
-        >
-          {() => <Messages messages={all} userId={userId} asModerator={asModerator} />}
-        </Pages>
+        <div>
+          <Pages
+            query={messages}
+            more="Show earlier messages"
+            isEmpty={() => all.length === 0}
+            empty={
+              <p className={styles.none}>
+                Nobody has written yet.{" "}
+                {asModerator
+                  ? "Both sides read what you write."
+                  : "Only the two of you read what is said here, and moderators while there is a dispute."}
+              </p>
+            }
+          >
+            {() => <Messages messages={all} userId={userId} asModerator={asModerator} />}
+          </Pages>
+        </div>
       </div>
       {canWrite ? <Composer bidId={bidId} /> : <p className={styles.none}>Nothing more can be written here.</p>}
     </div>
