@@ -139,6 +139,28 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     await page.getByText("def verify").waitFor();
   });
 
+  test("a guide's pictures are loaded, in the reader's theme: the system's, or the one that was chosen", async () => {
+    const seen: string[] = [];
+    page.on("request", (request) => {
+      if (request.url().endsWith(".webp")) seen.push(request.url().replace(/.*-(\w+)\.webp$/, "$1"));
+    });
+    const shown = () =>
+      page.evaluate<
+        string[]
+      >(`[...document.querySelectorAll("article img")].filter((image) => image.checkVisibility()).map(
+        (image) => (image.alt !== "" && image.complete && image.naturalWidth > 600 ? image.className : "not loaded"))`);
+    await page.setViewportSize({ width: 1280, height: 9_000 });
+    await open("/docs/brief-and-talk");
+    await expect.poll(shown).toEqual(Array(4).fill("light"));
+    expect(new Set(seen)).toEqual(new Set(["light"]));
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    await expect.poll(shown).toEqual(Array(4).fill("dark"));
+    await page.evaluate("localStorage.clear()");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.reload();
+    await expect.poll(shown).toEqual(Array(4).fill("dark"));
+  });
+
   test("axe finds nothing serious on any page in either theme, on a phone and on a laptop, and none is too wide", async () => {
     const files = (await readdir(await builtDocs(), { recursive: true })).filter((file) => file.endsWith(".html"));
     expect(files.length).toBeGreaterThan(70);
