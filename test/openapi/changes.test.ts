@@ -144,7 +144,7 @@ function withForms(names: readonly string[], { tagged = true, required = true } 
   return ({ thing, schemas }: ReturnType<typeof parts>) => {
     const oneOf = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
     for (const name of names) {
-      const properties = { type: { const: name }, [`of${name}`]: { type: "string" } };
+      const properties: JsonObject = { type: { const: name }, [`of${name}`]: { type: "string" } };
       schemas[name] = { type: "object", required: ["type", ...(required ? [`of${name}`] : [])], properties };
     }
     const mapping = Object.fromEntries(oneOf.map(({ $ref }, index) => [names[index] ?? "", $ref]));
