@@ -1083,7 +1083,7 @@ export class MessagesApi extends Namespace {
    * List my conversations.
    *
    * Lists your conversations that have a message, the one with the newest message first. The last message has the
-   * first 500 characters of its text.
+   * first 500 characters of its text. `unreadCount` counts over all of them, whatever the page has.
    *
    * `GET /conversations`. With any credentials.
    *

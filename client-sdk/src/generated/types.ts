@@ -1742,6 +1742,8 @@ export interface ListConversations {
 export interface ListConversationsResponse {
   /** The one with the newest message first. */
   conversations: Conversation[];
+  /** Messages of others that you have not read, in your newest 1,000 conversations. */
+  unreadCount: number;
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
