@@ -55,6 +55,8 @@ export interface Config {
   readonly webhookTimeoutSeconds: number;
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
+  /** Whose months statements have. */
+  readonly operatorTimeZone: string;
   /** Whether requests are limited by address and user. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
@@ -172,6 +174,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
     webhookAllowInsecure: env.WEBHOOK_ALLOW_INSECURE,
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
+    operatorTimeZone: env.OPERATOR_TIMEZONE,
     rateLimits: env.RATE_LIMITS,
     spamGuard: env.SPAM_GUARD,
     moderatorTotp: env.MODERATOR_TOTP,

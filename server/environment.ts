@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { deflateRawSync } from "node:zlib";
 import { z } from "zod";
 import { must } from "./schemas/messages.ts";
+import { isTimeZone } from "./schemas/user.ts";
 
 const YEAR_SECONDS = 31_536_000;
 /** Upper bound for polling intervals; `setTimeout` overflows after 24 days. */
@@ -154,6 +155,9 @@ export const Environment = z.object({
     }),
   WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
   PROCESSOR_POLL_SECONDS: seconds(300, DAY_SECONDS),
+  OPERATOR_TIMEZONE: text
+    .refine(isTimeZone, { error: must("be the IANA name of a time zone, such as Europe/Helsinki") })
+    .default("UTC"),
   WEBHOOK_ALLOW_INSECURE: onOff("off"),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),

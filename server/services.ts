@@ -31,6 +31,7 @@ export type Settings = Pick<
   | "deliveryGraceSeconds"
   | "moderatorTotp"
   | "passwordBlocklist"
+  | "operatorTimeZone"
   | "processorPollSeconds"
   | "spamGuard"
   | "trustLocalhost"

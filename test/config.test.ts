@@ -48,6 +48,11 @@ describe("a wrong setting stops the start, and the message names it and says wha
     // setTimeout overflows after 24 days, and would fire immediately.
     ["WEBHOOK_TIMEOUT_SECONDS", "2147484", `\`WEBHOOK_TIMEOUT_SECONDS\` ${upToADay}`],
     ["PROCESSOR_POLL_SECONDS", "2147484", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
+    [
+      "OPERATOR_TIMEZONE",
+      "Mars/Olympus",
+      "`OPERATOR_TIMEZONE` must be the IANA name of a time zone, such as Europe/Helsinki.",
+    ],
     ["PROCESSOR_POLL_SECONDS", "often", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
     ["DATABASE_URL", "postgres://rebid:a,b@db1:5432,db2:5432/rebid", oneHost("DATABASE_URL")],
     ["DATABASE_URL", "postgres://rebid@/rebid?host=db1,db2", oneHost("DATABASE_URL")],

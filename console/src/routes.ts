@@ -191,6 +191,12 @@ const topup = createRoute({
   component: lazyRouteComponent(() => import("./pages/wallet/top-up.tsx"), "TopUp"),
 });
 
+const statements = createRoute({
+  getParentRoute: () => walletPlace,
+  path: "/statements",
+  component: lazyRouteComponent(() => import("./pages/wallet/statements.tsx"), "Statements"),
+});
+
 const payouts = createRoute({
   getParentRoute: () => walletPlace,
   path: "/payouts",
@@ -242,7 +248,7 @@ export const routeTree = root.addChildren([
   ...[home, signIn, signUp, forgotPassword, resetPassword, verifyEmail, tasks, task, user],
   signedIn.addChildren([
     ...[post, edit, work, conversations, conversation, record, account, keys, webhooks, webhook],
-    walletPlace.addChildren([wallet, topup, payouts]),
+    walletPlace.addChildren([wallet, topup, payouts, statements]),
     moderation.addChildren([disputes, dispute, users, actions, operations]),
   ]),
 ]);

@@ -70,7 +70,7 @@ export const DisplayName = line(1, 80).meta({
 });
 
 /** Whether it is the name of a zone, such as `Europe/Helsinki`, and no offset. */
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });

@@ -126,6 +126,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
   "wallet.read": ["own view", () => ({})],
   "wallet.ledger": ["own view", () => ({})],
+  "wallet.statements": ["own view", () => ({})],
   "wallet.topup": ["own view", () => ({ amountCents: 500 })],
   "payouts.onboarding": ["own view", () => ({})],
   "payouts.create": ["onboarding_required", () => ({ amountCents: 1_000 })],

@@ -36,6 +36,7 @@ export async function startService(
         agreementSeconds: 604_800,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
+        operatorTimeZone: "UTC",
         spamGuard: false,
         moderatorTotp: false,
         webhookAllowInsecure: false,

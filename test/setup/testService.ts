@@ -193,6 +193,7 @@ async function start(
         agreementSeconds: 604_800,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
+        operatorTimeZone: "UTC",
         spamGuard: false,
         moderatorTotp: false,
         webhookAllowInsecure: false,

@@ -92,6 +92,8 @@ import type {
   ListQuestions,
   ListQuestionsResponse,
   ListSessionsResponse,
+  ListStatements,
+  ListStatementsResponse,
   ListTaskBids,
   ListTaskBidsResponse,
   ListTasks,
@@ -245,6 +247,8 @@ export type RebidRouter = TRPCBuiltRouter<
       read: Query<NoInput, Wallet>;
       /** List my ledger entries. */
       ledger: Query<ListLedgerEntries, ListLedgerEntriesResponse>;
+      /** List my statements. */
+      statements: Query<ListStatements, ListStatementsResponse>;
       /** Top up my wallet. */
       topup: Mutation<TopUpWallet, TopUpWalletResponse>;
     };

@@ -30,6 +30,7 @@ export type Rating = NonNullable<TaskPage["ratings"]>[number];
 export type Reputation = Outputs["users"]["reputation"];
 export type FeeSchedule = Outputs["fees"]["read"]["schedules"][number];
 export type LedgerEntry = Outputs["wallet"]["ledger"]["entries"][number];
+export type Statement = Outputs["wallet"]["statements"]["statements"][number];
 export type Payout = Outputs["payouts"]["list"]["payouts"][number];
 export type BankDetails = Outputs["payouts"]["list"]["bankDetails"];
 export type ApiKey = Outputs["keys"]["list"]["keys"][number];

@@ -138,6 +138,13 @@ export const walletQuery = queryOptions({
   queryFn: ({ signal }) => api.wallet.read.query(undefined, { signal }),
 });
 
+export const statementsQuery = infiniteQueryOptions({
+  queryKey: ["wallet", "statements"],
+  queryFn: ({ pageParam, signal }) => api.wallet.statements.query({ ...pageOf(pageParam), limit: 12 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
 export interface LedgerFilters {
   bucket?: LedgerEntry["bucket"];
   kind?: LedgerEntry["kind"];

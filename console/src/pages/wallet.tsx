@@ -14,6 +14,9 @@ export function WalletPlace() {
         <Link {...tabProps} to="/wallet/payouts" activeOptions={{ includeSearch: false }}>
           Payouts
         </Link>
+        <Link {...tabProps} to="/wallet/statements">
+          Statements
+        </Link>
       </Tabs>
       <Outlet />
     </>

@@ -30,6 +30,7 @@ const { services } = createServices(
       agreementSeconds: 604_800,
       passwordBlocklist: "off",
       processorPollSeconds: 300,
+      operatorTimeZone: "UTC",
       spamGuard: false,
       moderatorTotp: false,
       webhookAllowInsecure: false,

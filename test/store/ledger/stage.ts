@@ -99,6 +99,7 @@ export class Stage {
         agreementSeconds: AGREEMENT_HOURS * HOUR_SECONDS,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
+        operatorTimeZone: "UTC",
         spamGuard: false,
         moderatorTotp: false,
         webhookAllowInsecure: false,

@@ -1560,6 +1560,15 @@ class ListSessionsResponse(Model):
     """The one last used first."""
 
 
+class ListStatementsResponse(Model):
+    """A page of statements."""
+
+    statements: list[WalletStatement]
+    """Newest first."""
+    next_cursor: str | None
+    """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
+
+
 class ListTaskBidsResponse(Model):
     bids: list[BidExcerpt]
     """Newest first."""
@@ -2368,6 +2377,17 @@ class Statement(Model):
     """When it was said; of an answer, when the question was first answered. ISO 8601."""
 
 
+class StatementSum(Model):
+    """What entries of one kind did to a bucket in a month."""
+
+    kind: Literal["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund", "payout", "payout_reversal", "topup_refund", "chargeback", "adjustment", "platform_fee"] | str
+    """Why the money moved."""
+    bucket: Literal["available", "held"] | str
+    """The bucket whose balance changed."""
+    amount_cents: int
+    """The sum of the entries, signed."""
+
+
 class SubscribePushResponse(Model):
     subscription: PushSubscription
 
@@ -2876,6 +2896,23 @@ class Wallet(Model):
     """What can be spent, in integer cents."""
     held_cents: int
     """What backs the tasks under way, in integer cents."""
+
+
+class WalletStatement(Model):
+    """A month of your wallet."""
+
+    month: str
+    """In the time zone of the service's operator."""
+    opening: Wallet
+    """The balances before the month."""
+    closing: Wallet
+    """The balances after the month, or now: the opening and all sums."""
+    sums: list[StatementSum]
+    """Of each kind and bucket that has entries."""
+    fee_cents: int
+    """The platform's fees of the month, tax included."""
+    fee_tax_cents: int
+    """The tax in these fees."""
 
 
 class Webhook(Model):

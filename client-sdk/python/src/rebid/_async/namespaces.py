@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         ListPushNotificationsResponse,
         ListQuestionsResponse,
         ListSessionsResponse,
+        ListStatementsResponse,
         ListTaskBidsResponse,
         ListTasksResponse,
         ListUsersResponse,
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
         UploadTarget,
         Visibility,
         Wallet,
+        WalletStatement,
         Webhook,
         WebhookDelivery,
         WebhookEventType,
@@ -731,6 +733,40 @@ class AsyncWalletApi(_AsyncNamespace):
             )
 
         return AsyncPages(read, {**given(cursor=cursor, limit=limit, kind=kind, bucket=bucket)}, "entries")
+
+    def statements(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> AsyncPages[WalletStatement, ListStatementsResponse]:
+        """List my statements.
+
+        Lists the months of your wallet, newest first, from the first entry of your ledger to the current month,
+        which is not over. Each opens with what the month before closed with, and its sums are those of the ledger's
+        entries.
+
+        `GET /wallet/statements`. With any credentials.
+
+        - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
+        it for the first page. Up to 64 characters.
+        - `limit`: Rows per page. 1 to 100. Default: 50.
+
+        Raises `RebidError`: `unauthenticated` (401).
+        """
+
+        async def read(fields: Mapping[str, object]) -> ListStatementsResponse:
+            return await self._transport.call(
+                "GET",
+                "/wallet/statements",
+                fields,
+                options,
+                "read",
+                records.ListStatementsResponse,
+            )
+
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit)}, "statements")
 
     async def topup(
         self,

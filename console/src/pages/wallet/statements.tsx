@@ -1,0 +1,63 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { Statement } from "../../api/client.ts";
+import { statementsQuery } from "../../api/queries.ts";
+import { formatMonth } from "../../parts/format.ts";
+import { kindWord } from "../../parts/ledgerRow.tsx";
+import { Fact, Facts, Pages } from "../../parts/list.tsx";
+import { Money } from "../../parts/money.tsx";
+import { Page, Section } from "../../parts/page.tsx";
+import { Empty } from "../../parts/states.tsx";
+
+/** The months of the wallet. */
+export function Statements() {
+  const query = useInfiniteQuery(statementsQuery);
+  return (
+    <Page title="Statements" lead="Each month opens with what the month before has closed with.">
+      <Pages
+        query={query}
+        isEmpty={({ pages }) => pages.every(({ statements }) => statements.length === 0)}
+        empty={<Empty title="No money has moved yet">The first movement begins the first month.</Empty>}
+        more="Show older months"
+      >
+        {({ pages }) =>
+          pages.flatMap(({ statements }) =>
+            statements.map((statement) => <Month key={statement.month} statement={statement} />),
+          )
+        }
+      </Pages>
+    </Page>
+  );
+}
+
+function Month({ statement: { month, opening, closing, sums, feeCents, feeTaxCents } }: { statement: Statement }) {
+  return (
+    <Section title={formatMonth(month)} card>
+      <Facts>
+        <Fact name="Opened with">
+          <Balances of={opening} />
+        </Fact>
+        {sums.map(({ kind, bucket, amountCents }) => (
+          <Fact key={`${kind} ${bucket}`} name={`${kindWord(kind)}, ${bucket}`}>
+            <Money cents={amountCents} signed />
+          </Fact>
+        ))}
+        <Fact name="Closed with">
+          <Balances of={closing} />
+        </Fact>
+        {feeCents > 0 && (
+          <Fact name="Of it the platform's fees">
+            <Money cents={feeCents} />, with <Money cents={feeTaxCents} /> tax
+          </Fact>
+        )}
+      </Facts>
+    </Section>
+  );
+}
+
+function Balances({ of: { availableCents, heldCents } }: { of: Statement["opening"] }) {
+  return (
+    <>
+      <Money cents={availableCents} /> available, <Money cents={heldCents} /> held
+    </>
+  );
+}
