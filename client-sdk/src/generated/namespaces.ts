@@ -92,6 +92,8 @@ import type {
   ListQuestions,
   ListQuestionsResponse,
   ListSessionsResponse,
+  ListStatements,
+  ListStatementsResponse,
   ListTaskBids,
   ListTaskBidsResponse,
   ListTasks,
@@ -175,6 +177,7 @@ import type {
   UploadTarget,
   VerifyEmail,
   Wallet,
+  WalletStatement,
   Webhook,
   WebhookDelivery,
   WithdrawAgreement,
@@ -506,6 +509,20 @@ export class WalletApi extends Namespace {
     options: RequestOptions = {},
   ): List<ListedLedgerEntry, ListLedgerEntriesResponse> {
     return this.requests.readList("/wallet/ledger", "entries", input, options);
+  }
+
+  /**
+   * List my statements.
+   *
+   * Lists the months of your wallet, newest first, from the first entry of your ledger to the current month, which
+   * is not over. Each opens with what the month before closed with, and its sums are those of the ledger's entries.
+   *
+   * `GET /wallet/statements`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401).
+   */
+  statements(input: ListStatements = {}, options: RequestOptions = {}): List<WalletStatement, ListStatementsResponse> {
+    return this.requests.readList("/wallet/statements", "statements", input, options);
   }
 
   /**

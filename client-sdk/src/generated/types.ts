@@ -2003,6 +2003,24 @@ export interface ListSessionsResponse {
   sessions: Session[];
 }
 
+export interface ListStatements {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+}
+
+/** A page of statements. */
+export interface ListStatementsResponse {
+  /** Newest first. */
+  statements: WalletStatement[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
 export interface ListTaskBids {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
@@ -3139,6 +3157,28 @@ export interface Statement {
   createdAt: string;
 }
 
+/** What entries of one kind did to a bucket in a month. */
+export interface StatementSum {
+  /** Why the money moved. */
+  kind:
+    | "topup"
+    | "hold"
+    | "hold_release"
+    | "task_payment"
+    | "task_earning"
+    | "dispute_refund"
+    | "payout"
+    | "payout_reversal"
+    | "topup_refund"
+    | "chargeback"
+    | "adjustment"
+    | "platform_fee";
+  /** The bucket whose balance changed. */
+  bucket: "available" | "held";
+  /** The sum of the entries, signed. */
+  amountCents: number;
+}
+
 export interface StreamEvents {
   /**
    * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
@@ -3804,6 +3844,22 @@ export interface Wallet {
   availableCents: number;
   /** What backs the tasks under way, in integer cents. */
   heldCents: number;
+}
+
+/** A month of your wallet. */
+export interface WalletStatement {
+  /** In the time zone of the service's operator. */
+  month: string;
+  /** The balances before the month. */
+  opening: Wallet;
+  /** The balances after the month, or now: the opening and all sums. */
+  closing: Wallet;
+  /** Of each kind and bucket that has entries. */
+  sums: StatementSum[];
+  /** The platform's fees of the month, tax included. */
+  feeCents: number;
+  /** The tax in these fees. */
+  feeTaxCents: number;
 }
 
 /** An address of yours that events are sent to. */
