@@ -6,6 +6,7 @@ import { sweepOnce } from "../../server/jobs/sweeps.ts";
 import { prunePayments } from "../../server/market/prunePayments.ts";
 import { sweepPart } from "../../server/market/uploads/sweep.ts";
 import { pruneKeptAnswers } from "../../server/repeats/keptAnswers.ts";
+import { sql } from "../../server/store/connection.ts";
 import { fanOut } from "../../server/webhooks/fanOut.ts";
 import { findHeldHosts, releaseHeld, takeHeld } from "../../server/webhooks/held.ts";
 import { pruneWebhookDeliveries, pruneWebhookEndpoints } from "../../server/webhooks/prune.ts";
@@ -119,6 +120,29 @@ describe("no statement reads more than four times the rows that it returns", () 
       await get({ ...buyer, get: (path) => withKey(buyer, path) }, "/wallet");
     });
     expectFrugal(plans, 100);
+  });
+
+  test("of what people ask and write to each other", async () => {
+    const [crowded] = await service.services.database.query<{ bidId: string }>(sql`
+      SELECT bid_id AS "bidId" FROM messages GROUP BY bid_id ORDER BY count(*) DESC LIMIT 1`);
+    const plans = await recordPlans(async () => {
+      await walkTwoPages(buyer, `/tasks/${crowdedTaskId}/questions`);
+      await walkTwoPages(bidder, `/bids/${crowded?.bidId}/messages`);
+      await walkTwoPages(bidder, `/bids/${crowded?.bidId}/messages?limit=100`);
+    });
+    expectFrugal(plans, 10);
+  });
+
+  test("of lists of conversations, beside the newest 1,000 whose unread messages are counted", async () => {
+    const plans = await recordPlans(async () => {
+      for (const person of [buyer, bidder]) await walkTwoPages(person, "/conversations");
+      await walkTwoPages(bidder, "/conversations?limit=100");
+    });
+    const [counting, pages] = [true, false].map((counts) =>
+      plans.filter(({ text }) => text.includes("sum(newest.unread)") === counts),
+    );
+    expectFrugal(counting ?? [], 6, 2_000);
+    expectFrugal(pages ?? [], 6);
   });
 
   test("of searches, beside the newest tasks", async () => {

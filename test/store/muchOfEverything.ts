@@ -96,6 +96,30 @@ async function write(client: pg.PoolClient, { buyer, bidder, crowdedTaskId, endp
      SELECT $1, id, 100, 24, 'active', now() - n * interval '10 minutes' + interval '0.5 s' FROM people WHERE n <= ${CROWD}`,
     crowdedTaskId,
   );
+  await insert(
+    `INSERT INTO questions (task_id, asker_id, text, created_at)
+     SELECT $1, id, 'How many words?', now() - n * interval '1 minute' FROM people WHERE n <= ${CROWD}`,
+    crowdedTaskId,
+  );
+  await insert(`
+    INSERT INTO questions (task_id, asker_id, text, created_at)
+    SELECT t.id, p.id, 'How many pages?', t.created_at
+    FROM (SELECT id, created_at, row_number() OVER () AS n FROM tasks) AS t JOIN people p ON p.n = 1 + t.n % ${PEOPLE}`);
+  // Every bid has a message, and the bidder's first one many.
+  await insert(
+    `INSERT INTO messages (bid_id, task_id, sender_id, role, text, file_count, to_buyer, to_bidder, created_at)
+     SELECT b.id, task_id, bidder_id, 'bidder', 'Hello.', 0, number, 0, created_at + number * interval '1 millisecond'
+     FROM bids b, generate_series(1, CASE WHEN b.id = (SELECT min(id::text)::uuid FROM bids WHERE bidder_id = $1)
+                                          THEN ${CROWD} ELSE 1 END) AS number`,
+    bidder.id,
+  );
+  await insert(`
+    INSERT INTO conversations (bid_id, user_id, side, with_id, last_message_id, updated_at)
+    SELECT m.bid_id, side.user_id, side.name, side.with_id, m.id, m.created_at
+    FROM (SELECT DISTINCT ON (bid_id) * FROM messages ORDER BY bid_id, created_at DESC) AS m
+         JOIN bids b ON b.id = m.bid_id JOIN tasks t ON t.id = m.task_id,
+         LATERAL (VALUES ('buyer', t.buyer_id, b.bidder_id), ('bidder', b.bidder_id, t.buyer_id)) AS side (name, user_id, with_id)
+    WHERE t.buyer_id <> b.bidder_id`);
   await insert(`
     INSERT INTO payouts (user_id, account_id, amount_cents, currency, ledger_entry_id, state, paid_at, created_at)
     SELECT user_id, 'acct', 1000, 'usd', id, 'paid', now(), created_at FROM ledger_entries WHERE user_id IS NOT NULL`);

@@ -71,14 +71,14 @@ export const exportSources: Record<ExportListName, ExportList> = {
     table: sql`a`,
   },
   questions: {
-    select: sql`SELECT ${questionColumns} FROM questions q JOIN users asker ON asker.id = q.asker_id`,
+    select: sql`SELECT ${questionColumns} FROM questions q`,
     ownedBy: (user) => sql`q.asker_id = ${user}`,
     table: sql`q`,
   },
   answers: {
     // By the user's tasks, most of which have few questions.
     select: sql`
-      SELECT ${questionColumns} FROM tasks t JOIN questions q ON q.task_id = t.id JOIN users asker ON asker.id = q.asker_id`,
+      SELECT ${questionColumns} FROM tasks t JOIN questions q ON q.task_id = t.id`,
     ownedBy: (user) => sql`t.buyer_id = ${user} AND q.answer IS NOT NULL`,
     table: sql`q`,
   },
@@ -95,7 +95,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
     table: sql`a`,
   },
   messages: {
-    select: sql`SELECT ${messageColumns} FROM messages m JOIN users sender ON sender.id = m.sender_id`,
+    select: sql`SELECT ${messageColumns} FROM messages m`,
     ownedBy: (user) => sql`m.sender_id = ${user}`,
     table: sql`m`,
   },

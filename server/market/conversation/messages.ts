@@ -10,10 +10,10 @@ import type { Talk } from "./talk.ts";
 /** A message's row, without its files. */
 export type MessageRow = Omit<Message, "files">;
 
-/** Columns of `messages m JOIN users sender`. */
+/** Columns of `messages m`. A join would let the planner read a whole conversation for one page, with few users. */
 export const messageColumns = sql`
   m.id, m.bid_id AS "bidId", m.task_id AS "taskId", m.role, m.text, m.created_at AS "createdAt",
-  json_build_object('id', sender.id, 'displayName', sender.display_name) AS sender`;
+  (SELECT json_build_object('id', u.id, 'displayName', u.display_name) FROM users u WHERE u.id = m.sender_id) AS sender`;
 
 type FileRow = SealedRow & { messageId: string };
 
@@ -51,7 +51,7 @@ export async function addMessage(
                       ('bidder', ${bid.bidder.id}::uuid, ${task.buyerId}::uuid)) AS side (name, user_id, with_id)
       ON CONFLICT (bid_id, user_id) DO UPDATE SET last_message_id = excluded.last_message_id, updated_at = excluded.updated_at
     )
-    SELECT ${messageColumns} FROM m JOIN users sender ON sender.id = m.sender_id`,
+    SELECT ${messageColumns} FROM m`,
   );
   return { message, files: await takeFiles(tx, message, { senderId, fileIds }) };
 }

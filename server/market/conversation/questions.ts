@@ -9,9 +9,10 @@ const MAX_UNANSWERED = 20;
 /** A question's row. The times of its answer are as Postgres prints them in JSON. */
 export type QuestionRow = Question & { asker: NonNullable<Question["asker"]> };
 
-/** Columns of `questions q JOIN users asker`, for `questionOf`. */
+/** Columns of `questions q`, for `questionOf`. */
 export const questionColumns = sql`
-  q.id, q.task_id AS "taskId", json_build_object('id', asker.id, 'displayName', asker.display_name) AS asker, q.text,
+  q.id, q.task_id AS "taskId", q.text,
+  (SELECT json_build_object('id', u.id, 'displayName', u.display_name) FROM users u WHERE u.id = q.asker_id) AS asker,
   q.created_at AS "createdAt", q.removed_at AS "removedAt",
   CASE WHEN q.answer IS NOT NULL THEN
     json_build_object('text', q.answer, 'createdAt', q.answered_at, 'editedAt', q.answer_edited_at) END AS answer`;
@@ -27,8 +28,7 @@ export function questionOf({ answer, ...question }: QuestionRow): QuestionRow {
 /** Throws `not_found`. The question can change until its task is locked. */
 export async function findQuestion(connection: Connection, questionId: string): Promise<QuestionRow> {
   const [row] = await connection.query<QuestionRow>(sql`
-    SELECT ${questionColumns} FROM questions q JOIN users asker ON asker.id = q.asker_id
-    WHERE q.id = ${questionId}::uuid`);
+    SELECT ${questionColumns} FROM questions q WHERE q.id = ${questionId}::uuid`);
   if (row === undefined) throw new ApiError("not_found");
   return questionOf(row);
 }
@@ -55,7 +55,7 @@ export async function addQuestion(
     sql`
     WITH q AS (
       INSERT INTO questions (task_id, asker_id, text) VALUES (${taskId}::uuid, ${askerId}::uuid, ${text}) RETURNING *)
-    SELECT ${questionColumns} FROM q JOIN users asker ON asker.id = q.asker_id`,
+    SELECT ${questionColumns} FROM q`,
   );
   return questionOf(row);
 }
@@ -65,8 +65,7 @@ export async function updateQuestion(tx: Transaction, questionId: string, change
   const row = await queryOne<QuestionRow>(
     tx,
     sql`
-    UPDATE questions q SET ${changes} FROM users asker
-    WHERE q.id = ${questionId}::uuid AND asker.id = q.asker_id RETURNING ${questionColumns}`,
+    UPDATE questions q SET ${changes} WHERE q.id = ${questionId}::uuid RETURNING ${questionColumns}`,
   );
   return questionOf(row);
 }

@@ -30,7 +30,7 @@ export async function readSaid(
 
 async function readAsked({ database }: Pick<Services, "database">, { task, bid }: Subject): Promise<Statement[]> {
   const rows = await database.query<QuestionRow>(sql`
-    SELECT ${questionColumns} FROM questions q JOIN users asker ON asker.id = q.asker_id
+    SELECT ${questionColumns} FROM questions q
     WHERE q.task_id = ${task.id}::uuid ORDER BY q.created_at DESC LIMIT ${MAX_EACH}`);
   return rows.map(questionOf).flatMap(({ id, asker, text, createdAt, answer }) => {
     const role = asker.id === bid.bidder.id ? ("bidder" as const) : ("visitor" as const);
@@ -43,7 +43,7 @@ async function readAsked({ database }: Pick<Services, "database">, { task, bid }
 async function readMessages(services: Pick<Services, "database" | "storage">, { bid }: Subject): Promise<Statement[]> {
   const { database } = services;
   const rows = await database.query<MessageRow>(sql`
-    SELECT ${messageColumns} FROM messages m JOIN users sender ON sender.id = m.sender_id
+    SELECT ${messageColumns} FROM messages m
     WHERE m.bid_id = ${bid.id}::uuid ORDER BY m.created_at DESC LIMIT ${MAX_EACH}`);
   const files = await readFiles(database, rows);
   const messages = await Promise.all(rows.map((row) => toMessage(services, row, files)));

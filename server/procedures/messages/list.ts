@@ -22,7 +22,7 @@ export const list = signedIn
     const { bid } = await findTalk(ctx.database, ctx, input.id);
     const { rows, nextCursor } = await readPage<MessageRow>(ctx.database, "messages.list", {
       ...input,
-      select: sql`SELECT ${messageColumns} FROM messages m JOIN users sender ON sender.id = m.sender_id`,
+      select: sql`SELECT ${messageColumns} FROM messages m`,
       where: sql`m.bid_id = ${bid.id}::uuid`,
     });
     const files = await readFiles(ctx.database, rows);

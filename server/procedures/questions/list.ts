@@ -23,7 +23,7 @@ export const list = anyone
     const task = await findTask(ctx.database, input.id);
     const { rows, nextCursor } = await readPage<QuestionRow>(ctx.database, "questions.list", {
       ...input,
-      select: sql`SELECT ${questionColumns} FROM questions q JOIN users asker ON asker.id = q.asker_id`,
+      select: sql`SELECT ${questionColumns} FROM questions q`,
       where: sql`q.task_id = ${task.id}::uuid`,
     });
     const isAnonymous = ctx.principal === null;
