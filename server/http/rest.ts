@@ -53,8 +53,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     if (route === undefined) {
       const refusal = await countUnserved(services, request, response);
       if (refusal !== null) return sendError(response, refusal);
-      const methods = target.routes.map((candidate) => candidate.method);
-      return sendMethodNotAllowed(response, methods);
+      return sendMethodNotAllowed(response, methodsOf(target));
     }
     response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
@@ -66,6 +65,12 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
       (body) => sendJson(response, { status: route.status, body }),
     );
   };
+}
+
+/** The methods of a path. `/payouts/onboarding` also fits `/payouts/{id}`, but is no payout. */
+function methodsOf({ routes }: Target): string[] {
+  const fewest = Math.min(...routes.map(({ pathParameters }) => pathParameters.length));
+  return routes.filter(({ pathParameters }) => pathParameters.length === fewest).map(({ method }) => method);
 }
 
 /** Assigning a field with this name would change the object that carries it, and it would not reach the schema. */

@@ -499,6 +499,27 @@ describe("what programs read beside types", () => {
     }
   });
 
+  test("links lead from an operation to those that can follow it, by parameters that these have", () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.values(methods ?? {}).map((operation) => [operation.operationId, path] as const),
+    );
+    const paths = new Map<unknown, string>(operations);
+    const links = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods ?? {}).flatMap(({ responses = {} }) =>
+        Object.values(responses as Record<string, { links?: object }>).flatMap((response) =>
+          Object.entries(response.links ?? {}),
+        ),
+      ),
+    );
+    const followUps = links.filter(([name]) => name !== "next");
+    expect(followUps.length).toBeGreaterThan(20);
+    for (const [, { operationId, parameters }] of followUps) {
+      const path = paths.get(operationId);
+      expect([operationId, path]).toEqual([operationId, expect.any(String)]);
+      for (const name of Object.keys(parameters)) expect(path).toContain(`{${name}}`);
+    }
+  });
+
   test("each operation says when to repeat it, and a change with which header it does nothing twice", () => {
     const retryOf = (path: string, method: string) => Reflect.get(document.paths[path]?.[method] ?? {}, "x-retry");
     expect(retryOf("/tasks", "post")).toMatchObject({ keyHeader: "Idempotency-Key", statuses: [429, 500, 502, 503] });

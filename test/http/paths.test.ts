@@ -17,6 +17,8 @@ test.each([
   ["POST", "/wallet", "GET, HEAD"],
   ["GET", "/keys/6f9619ff-8b86-4d01-b42d-00cf4fc964ff", "DELETE"],
   ["GET", "/tasks/anything/cancel", "POST"],
+  ["OPTIONS", "/payouts/onboarding", "POST"],
+  ["PATCH", "/tasks/anything/files/init", "POST"],
   ["GET", "/processor/events", "POST"],
   ["POST", "/openapi.json", "GET, HEAD"],
   ["POST", "/livez", "GET, HEAD"],

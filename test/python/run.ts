@@ -1,11 +1,11 @@
 /**
  * `npm run check:python`: the Python client, installed into an environment of its own under `.build`: its types for Python 3.10
- * to 3.13 by two checkers, and its tests against a running service and a proxy that misbehaves. Needs python3 with venv, and
+ * to 3.13 by two checkers, its wheel and sdist, and its tests against a running service and a proxy that misbehaves. Needs python3 with venv, and
  * PyPI for what the tests need.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
@@ -48,8 +48,19 @@ for (const version of ["3.10", "3.11", "3.12", "3.13"]) {
 say(`pyright: ${await run(python, ["-m", "pyright", "--pythonpath", python, ...checked], here)}`);
 
 const directory = await mkdtemp(join(tmpdir(), "rebid-python-"));
+// The wheel is built from the sdist, so each has all that it needs.
+await run(python, ["-m", "build", "--outdir", directory, client], here);
+const wheel = (await readdir(directory)).find((name) => name.endsWith(".whl")) ?? "";
+await run(
+  python,
+  ["-m", "pip", "install", "--quiet", "--no-deps", "--target", join(directory, "installed"), join(directory, wheel)],
+  here,
+);
+const installed = { cwd: directory, env: { ...process.env, PYTHONPATH: join(directory, "installed") } };
+say(`${wheel}: ${await run(python, ["-c", "import rebid; print(rebid.__file__)"], installed)}`);
+
 const port = String(await getPort());
-const settings = { DATA_DIR: directory, PORT: port, LOG_LEVEL: "error" };
+const settings = { DATA_DIR: join(directory, "data"), PORT: port, LOG_LEVEL: "error" };
 const service = startProcess("npm", ["start"], { cwd: checkout, env: { ...process.env, ...settings } });
 const url = `http://localhost:${port}`;
 const proxy = await startHostileProxy(() => url);

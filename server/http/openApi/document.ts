@@ -9,6 +9,7 @@ import { addExamples } from "./examples.ts";
 import { responseHeaders } from "./headers.ts";
 import { addHints, openEnums } from "./hints.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
+import { addLinks } from "./links.ts";
 import { nameBodies } from "./names.ts";
 import { correctOperation } from "./operations.ts";
 import { describeParameters, dryRunParameter, idempotencyKeyParameter } from "./parameters.ts";
@@ -108,6 +109,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string, { embedded
     describeParameters(operation, schemas);
     addExamples(operation, route, schemas);
     addHints(operation, route);
+    addLinks(operation, route);
   }
   const errors = describeErrors(routes);
   Object.assign(schemas, errors.schemas);
