@@ -34,9 +34,14 @@ interface Parameter {
 interface Response {
   description: string;
   headers?: object;
+  links?: Record<string, Link>;
   content?: {
     "application/json": { schema: Schema; example?: unknown; examples?: Record<string, { value: unknown }> };
   };
+}
+interface Link {
+  operationId: string;
+  parameters: Record<string, string>;
 }
 interface Operation {
   operationId: string;
@@ -499,24 +504,31 @@ describe("what programs read beside types", () => {
     }
   });
 
-  test("links lead from an operation to those that can follow it, by parameters that these have", () => {
+  test("links lead from an operation to those that can follow it, with values that its answer has", () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.values(methods ?? {}).map((operation) => [operation.operationId, path] as const),
+      Object.values(methods ?? {}).map((operation) => ({ path, ...operation })),
     );
-    const paths = new Map<unknown, string>(operations);
-    const links = Object.values(document.paths).flatMap((methods) =>
-      Object.values(methods ?? {}).flatMap(({ responses = {} }) =>
-        Object.values(responses as Record<string, { links?: object }>).flatMap((response) =>
-          Object.entries(response.links ?? {}),
-        ),
-      ),
+    const links = operations.flatMap(({ responses }) =>
+      Object.values(responses).flatMap((answer) => {
+        if ("$ref" in answer) return [];
+        return Object.entries(answer.links ?? {}).map(([name, link]) => ({ name, answer, ...link }));
+      }),
     );
-    const followUps = links.filter(([name]) => name !== "next");
-    expect(followUps.length).toBeGreaterThan(20);
-    for (const [, { operationId, parameters }] of followUps) {
-      const path = paths.get(operationId);
-      expect([operationId, path]).toEqual([operationId, expect.any(String)]);
-      for (const name of Object.keys(parameters)) expect(path).toContain(`{${name}}`);
+    const followUps = links.filter(({ name }) => name !== "next");
+    expect(followUps.length).toBeGreaterThan(25);
+    for (const { operationId, parameters, answer } of followUps) {
+      const target = operations.find((operation) => operation.operationId === operationId);
+      for (const name of Object.keys(parameters))
+        expect([operationId, target?.path]).toEqual([operationId, expect.stringContaining(`{${name}}`)]);
+      for (const value of Object.values(parameters)) {
+        if (value === "$request.path.id") continue;
+        const [, ...names] = value.replace("$response.body#", "").split("/");
+        const field = names.reduce<Schema | undefined>(
+          (schema, name) => Object(schemaOf(schema)?.properties)[name],
+          answer.content?.["application/json"].schema,
+        );
+        expect([operationId, value, field?.type]).toEqual([operationId, value, "string"]);
+      }
     }
   });
 

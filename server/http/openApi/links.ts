@@ -5,40 +5,45 @@ import { isObject, type JsonObject, type Operation } from "./json.ts";
 interface FollowUp {
   next: readonly string[];
   parameters: Record<string, string>;
-  body?: Record<string, string>;
+  /** What the next one takes from the answer beside that. In words: generators for Java refuse a link with a body. */
+  description?: string;
 }
 
-const createdTask = { id: "$response.body#/task/id" };
-const sameTask = { id: "$request.path.id" };
-const ofBid = { id: "$response.body#/bid/id" };
+const id = (pointer: string) => ({ id: `$response.body#${pointer}` });
+const sameId = { id: "$request.path.id" };
+const finalize = { parameters: sameId, description: "With `storageKey` of this answer, once the bytes are sent." };
 
-/** The course of a task, of a key and of a webhook endpoint. The names are those of the procedures. */
+/** The course of a task and of what belongs to it, of a key and of a webhook endpoint. The names are those of the procedures. */
 const followUps: Record<string, readonly FollowUp[]> = {
   "tasks.create": [
-    { next: ["tasks.read", "tasks.update", "tasks.cancel"], parameters: createdTask },
-    { next: ["bids.place", "bids.listForTask", "tasks.ask", "questions.list"], parameters: createdTask },
+    { next: ["tasks.read", "tasks.update", "tasks.cancel"], parameters: id("/task/id") },
+    { next: ["bids.place", "bids.listForTask", "tasks.ask", "questions.list"], parameters: id("/task/id") },
   ],
+  "tasks.ask": [{ next: ["questions.answer", "questions.remove"], parameters: id("/question/id") }],
   "bids.place": [
-    { next: ["bids.read", "bids.update", "bids.withdraw"], parameters: ofBid },
-    { next: ["tasks.award"], parameters: sameTask, body: { bidId: "$response.body#/bid/id" } },
+    { next: ["bids.read", "bids.update", "bids.withdraw"], parameters: id("/bid/id") },
+    { next: ["tasks.award"], parameters: sameId, description: "With `bid.id` of this answer as `bidId`." },
   ],
-  "tasks.award": [{ next: ["bids.sampleInit", "bids.deliveryInit", "bids.giveBack"], parameters: ofBid }],
-  "bids.sampleInit": [
-    { next: ["bids.sampleFinalize"], parameters: sameTask, body: { storageKey: "$response.body#/storageKey" } },
+  "tasks.award": [
+    { next: ["bids.sampleInit", "bids.deliveryInit", "bids.giveBack"], parameters: id("/awardedBid/id") },
+    { next: ["agreements.propose"], parameters: sameId },
   ],
-  "bids.deliveryInit": [
-    { next: ["bids.deliveryFinalize"], parameters: sameTask, body: { storageKey: "$response.body#/storageKey" } },
-  ],
-  "bids.deliveryFinalize": [
-    { next: ["tasks.accept", "tasks.requestChanges", "tasks.dispute"], parameters: createdTask },
-  ],
-  "tasks.accept": [{ next: ["tasks.rate"], parameters: sameTask }],
-  "keys.create": [{ next: ["keys.revoke"], parameters: { id: "$response.body#/id" } }],
-  "webhooks.create": [
+  "agreements.propose": [
     {
-      next: ["webhooks.update", "webhooks.deliveries", "webhooks.test", "webhooks.remove"],
-      parameters: { id: "$response.body#/id" },
+      next: ["agreements.accept", "agreements.decline", "agreements.withdraw"],
+      parameters: id("/agreement/id"),
     },
+  ],
+  "bids.sampleInit": [{ next: ["bids.sampleFinalize"], ...finalize }],
+  "bids.deliveryInit": [{ next: ["bids.deliveryFinalize"], ...finalize }],
+  "bids.deliveryFinalize": [
+    { next: ["tasks.accept", "tasks.requestChanges", "tasks.dispute"], parameters: id("/delivery/taskId") },
+  ],
+  "tasks.accept": [{ next: ["tasks.rate"], parameters: sameId }],
+  "tasks.dispute": [{ next: ["disputes.read"], parameters: id("/dispute/id") }],
+  "keys.create": [{ next: ["keys.revoke"], parameters: id("/id") }],
+  "webhooks.create": [
+    { next: ["webhooks.update", "webhooks.deliveries", "webhooks.test", "webhooks.remove"], parameters: id("/id") },
   ],
 };
 
@@ -46,11 +51,11 @@ const followUps: Record<string, readonly FollowUp[]> = {
 export function addLinks(operation: Operation, { procedurePath, status }: Route): void {
   const success = operation.responses[String(status)];
   if (!isObject(success)) return;
-  for (const { next, parameters, body } of followUps[procedurePath] ?? []) {
+  for (const { next, ...rest } of followUps[procedurePath] ?? []) {
     for (const name of next) {
-      const link: JsonObject = { operationId: name.replace(".", "_"), parameters };
-      if (body !== undefined) link.requestBody = body;
-      success.links = { ...(isObject(success.links) ? success.links : {}), [name.replace(".", "_")]: link };
+      const operationId = name.replace(".", "_");
+      const link: JsonObject = { operationId, ...rest };
+      success.links = { ...(isObject(success.links) ? success.links : {}), [operationId]: link };
     }
   }
 }

@@ -24,7 +24,7 @@ export const dryRunParameter: Json = {
 
 /**
  * Moves descriptions and examples from the schemas of an operation's parameters to the parameters, where tools look for them,
- * and describes comma-separated lists as arrays.
+ * describes comma-separated lists as arrays, and says that an empty parameter of a query counts as left out.
  */
 export function describeParameters(operation: Operation, schemas: JsonObject): void {
   if (!Array.isArray(operation.parameters)) return;
@@ -32,7 +32,11 @@ export function describeParameters(operation: Operation, schemas: JsonObject): v
     if (!isObject(parameter) || !isObject(parameter.schema)) return parameter;
     const { schema, ...rest } = parameter;
     const { description, example, listOf, ...type } = schema as JsonObject; // checked above
-    const described = { ...rest, ...(description !== undefined && { description }) };
+    const described = {
+      ...rest,
+      ...(description !== undefined && { description }),
+      ...(rest.in === "query" && rest.required !== true && { allowEmptyValue: true }),
+    };
     if (!Array.isArray(listOf)) {
       return { ...described, schema: type, ...(example !== undefined && { example }) };
     }

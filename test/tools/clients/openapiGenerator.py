@@ -1,45 +1,8 @@
 """The main job with the Python client that OpenAPI Generator makes from the API document."""
 import json
-import sys
-import time
-import urllib.parse
-import urllib.request
 
 import rebid
-
-BASE_URL = sys.argv[1]
-RUN = str(time.time_ns())
-TEXT = "# Lounas\n\nLohikeitto\n".encode()
-MIME_TYPE = "text/markdown"
-
-
-class NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_):
-        return None
-
-
-def submit(url, outcome):
-    """Submits a form of the embedded payment processor, as a person in a browser would."""
-    form = urllib.parse.urlencode({"outcome": outcome}).encode()
-    try:
-        urllib.request.build_opener(NoRedirect).open(url, form)
-    except urllib.error.HTTPError as error:
-        assert error.code < 400, (url, error.code)
-
-
-def put(url):
-    """Sends the file's bytes to the address that the start of an upload returned."""
-    request = urllib.request.Request(url, TEXT, {"Content-Type": MIME_TYPE}, method="PUT")
-    with urllib.request.urlopen(request) as response:
-        assert response.status == 200
-
-
-def until(what, ask):
-    """Asks until the answer is yes, for at most 30 seconds."""
-    deadline = time.monotonic() + 30
-    while not ask():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
+from outside import BASE_URL, MIME_TYPE, RUN, TEXT, get, put, submit, until
 
 
 class Account:
@@ -100,8 +63,7 @@ put(delivery.upload_url)
 agent.bids.bids_delivery_finalize(bid.id, rebid.FinalizeDelivery(storage_key=delivery.storage_key))
 
 detail = ada.tasks.tasks_read(task.id)
-with urllib.request.urlopen(detail.deliveries[0].download_url) as download:
-    assert download.read() == TEXT
+assert get(detail.deliveries[0].download_url) == TEXT
 assert ada.tasks.tasks_accept(task.id).task.status == "accepted"
 ada.tasks.tasks_rate(task.id, rebid.RateTask(stars=5, comment="Fast and exact."))
 bo.tasks.tasks_rate(task.id, rebid.RateTask(stars=5))
