@@ -1,13 +1,15 @@
 import { access, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { run } from "../install/processes.ts";
 import { type Client, checkout, downConvert, programs } from "./tools.ts";
 
-/** What `-- all` fetches: packages of PyPI in an environment of their own, and the current OpenAPI Generator of Maven Central. */
+/** Where what `-- all` fetches is kept: packages of PyPI in an environment of their own, and OpenAPI Generator of Maven Central. */
 const build = join(checkout, ".build/clients");
 const python = join(build, "python/bin/python");
 const generator = "7.17.0";
-const oapiCodegen = "v2.5.1";
+const oapiCodegen = "v2.8.2";
+const goToolchain = "go1.26.0";
 
 const exists = (path: string) =>
   access(path).then(
@@ -43,6 +45,22 @@ async function generatorJar(): Promise<string> {
   const artifact = `org.openapitools:openapi-generator-cli:${generator}:jar`;
   await maven(build, "dependency:copy", `-Dartifact=${artifact}`, `-DoutputDirectory=${build}`);
   return jar;
+}
+
+/** The machine's own Go if it is recent enough or finds a newer one by itself, as 1.21 does; else one of the Go proxy. */
+async function goTool(): Promise<string> {
+  const here = { cwd: build, env: process.env };
+  const [, minor = "0"] = /go1\.(\d+)/.exec(await run("go", ["version"], { cwd: checkout, env: process.env })) ?? [];
+  if (Number(minor) >= 21) return "go";
+  const platform = `${process.platform}-${process.arch === "x64" ? "amd64" : process.arch}`;
+  await mkdir(build, { recursive: true });
+  const module = `golang.org/toolchain@v0.0.1-${goToolchain}.${platform}`;
+  const { Dir } = z
+    .object({ Dir: z.string() })
+    .parse(JSON.parse(await run("go", ["mod", "download", "-json", module], here)));
+  // Modules have no programs for Go, which takes their right to be run.
+  await run("chmod", ["-R", "u+x", join(Dir, "bin"), join(Dir, "pkg/tool")], here);
+  return join(Dir, "bin/go");
 }
 
 /** The clients that `npm run check:clients -- all` makes beside CI's. */
@@ -105,8 +123,9 @@ export const otherClients: Client[] = [
       const older = join(folder, "openapi-3.0.json"); // it does not read 3.1
       await downConvert(document, older);
       await mkdir(join(folder, "rebid"));
-      await writeFile(join(folder, "go.mod"), "module job\n\ngo 1.24\n");
-      const go = (...parameters: string[]) => run("go", parameters, { cwd: folder, env: process.env });
+      await writeFile(join(folder, "go.mod"), "module job\n\ngo 1.26\n\nrequire github.com/oapi-codegen/runtime v1.9.0\n");
+      const program = await goTool();
+      const go = (...parameters: string[]) => run(program, parameters, { cwd: folder, env: process.env });
       const output = ["-generate", "types,client", "-package", "rebid", "-o", "rebid/rebid.go"];
       await go("run", `github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@${oapiCodegen}`, ...output, older);
       await cp(join(programs, "main.go"), join(folder, "main.go"));

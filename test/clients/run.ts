@@ -1,7 +1,7 @@
 /**
  * `npm run check:clients`: generates clients from the document that a running service serves, and has each of them take a task
  * from sign-up to payout on that service. Needs `npm run tools`, Java, and Python with urllib3 and dateutil. With `-- all`, the
- * clients of the current generators for Python, Java and Go follow, which need PyPI, Maven with a JDK, and Go 1.24 or newer; with
+ * clients of the current generators for Python, Java and Go follow, which need PyPI, Maven with a JDK, and Go; with
  * a part of a name, only those whose name has it.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
