@@ -24,6 +24,7 @@ export type BriefFile = NonNullable<TaskPage["files"]>[number];
 export type Message = Outputs["messages"]["list"]["messages"][number];
 export type MessageFile = Message["files"][number];
 export type Conversation = Outputs["messages"]["conversations"]["conversations"][number];
+export type Agreement = NonNullable<TaskPage["agreement"]>;
 export type Dispute = NonNullable<TaskPage["dispute"]>;
 export type Question = Outputs["questions"]["list"]["questions"][number];
 export type Rating = NonNullable<TaskPage["ratings"]>[number];

@@ -79,6 +79,14 @@ export const questionsQuery = (id: string) =>
     getNextPageParam: nextCursorOf,
   });
 
+export const agreementsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["task", id, "agreements"],
+    queryFn: ({ pageParam, signal }) => api.agreements.list.query({ id, ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
 export const messagesQuery = (bidId: string) =>
   infiniteQueryOptions({
     queryKey: ["messages", bidId],

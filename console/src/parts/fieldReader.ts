@@ -51,6 +51,19 @@ export class FieldReader {
     return 0;
   }
 
+  /** A local date and time, as ISO 8601 in UTC. */
+  time(name: string): string {
+    const ms = Date.parse(this.text(name));
+    if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+    this.issues.push({ path: name, message: "Choose a day and a time." });
+    return "";
+  }
+
+  /** What has to be filled in or ticked, though the API does not take it. */
+  require(name: string, message: string): void {
+    if (this.text(name) === "") this.issues.push({ path: name, message });
+  }
+
   /** The number of stars that was chosen: a rating is never suggested. */
   stars(name: string): number {
     const stars = Number(this.text(name));

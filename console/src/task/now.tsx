@@ -17,6 +17,10 @@ const Rate = lazy(() => import("./ratings.tsx").then((file) => ({ default: file.
 // Only where a buyer may ask for changes.
 const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
 const DeclineChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.DeclineChanges })));
+// Only where something is or may be agreed on.
+const Proposal = lazy(() => import("./agreements.tsx").then((file) => ({ default: file.Proposal })));
+const Proposals = lazy(() => import("./agreements.tsx").then((file) => ({ default: file.Proposals })));
+const OtherWays = lazy(() => import("./propose.tsx").then((file) => ({ default: file.OtherWays })));
 const ChangesAsked = lazy(() => import("./changes.tsx").then((file) => ({ default: file.ChangesAsked })));
 
 interface NowProps {
@@ -30,11 +34,15 @@ export function Now({ page, task, userId }: NowProps) {
   const { deliveries = [], dispute } = page;
   const bid = awardedBidOf(page, task);
   const isBuyer = task.buyer.id === userId;
-  const isParty = isBuyer || bid?.bidder.id === userId;
+  const isBidder = bid?.bidder.id === userId;
+  const isParty = isBuyer || isBidder;
+  const sides = bid && { task, bid, side: isBuyer ? ("buyer" as const) : isBidder ? ("bidder" as const) : null };
+  const [canPropose, canGiveBack] = [can(page, "agreements.propose"), can(page, "bids.giveBack")];
   return (
     <>
       {isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
+      <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
       {bid && <Decision page={page} task={task} bid={bid} />}
       {can(page, "disputes.resolve") && dispute && (
         <div>
@@ -60,22 +68,33 @@ export function Now({ page, task, userId }: NowProps) {
           <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
         )}
       </Suspense>
-      {deliveries.length > 0 && (
-        <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
-          <div className={styles.versions}>
-            {deliveries.map((file, index) => (
-              <div key={file.id}>
-                {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
-                <Suspense>
-                  <File file={file} />
-                </Suspense>
-              </div>
-            ))}
-          </div>
-        </Section>
-      )}
+      {deliveries.length > 0 && <Deliveries deliveries={deliveries} />}
       <Samples page={page} bid={bid} />
+      <Suspense>
+        {sides && (canPropose || canGiveBack) && (
+          <OtherWays canPropose={canPropose} canGiveBack={canGiveBack} {...sides} />
+        )}
+        {(isParty || dispute) && bid && <Proposals taskId={task.id} isOpen={task.closedBecause === "agreed"} />}
+      </Suspense>
     </>
+  );
+}
+
+/** The delivery, or all its versions, the newest first. */
+function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) {
+  return (
+    <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
+      <div className={styles.versions}>
+        {deliveries.map((file, index) => (
+          <div key={file.id}>
+            {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
+            <Suspense>
+              <File file={file} />
+            </Suspense>
+          </div>
+        ))}
+      </div>
+    </Section>
   );
 }
 

@@ -52,8 +52,10 @@ function buyersTurn(task: OwnTask): Turn[] {
 
 function biddersTurn(task: OwnTask): Turn[] {
   if (task.status !== "awarded") return [];
-  const { priceCents, maxBudgetCents, deliveryDueAt: deadline } = task;
-  return [{ task, what: "Deliver", cents: priceCents ?? maxBudgetCents, stake: "due", deadline }];
+  const { priceCents, maxBudgetCents, deliveredAt, deliveryDueAt: deadline } = task;
+  // An awarded task with a delivery is in a round of changes.
+  const what = deliveredAt === null ? "Deliver" : "Deliver again, or decline the changes";
+  return [{ task, what, cents: priceCents ?? maxBudgetCents, stake: "due", deadline }];
 }
 
 const bySoonest = (a: Turn, b: Turn) =>

@@ -42,7 +42,9 @@ function wordsFor(props: WhatNowProps): Words | null {
     case "accepted":
       return bid === undefined ? null : afterAcceptance(props, bid);
     case "cancelled":
-      return isBuyer ? returned("You cancelled this task", task.maxBudgetCents) : null;
+      return afterCancelling(task, bid, isBuyer);
+    case "resolved":
+      return task.closedBecause === "agreed" ? settled : null;
     case "expired":
       return isBuyer ? returned("Nothing was delivered in time", bid?.priceCents ?? task.maxBudgetCents) : null;
     default:
@@ -103,6 +105,32 @@ function whileDelivered({ acceptanceDeadlineAt }: Task, bid: Bid | undefined, is
     ),
   };
 }
+
+/** Nobody's money was paid: its buyer gave the task up, its bidder gave it back, or both agreed. */
+function afterCancelling(
+  { closedBecause, maxBudgetCents }: Task,
+  bid: Bid | undefined,
+  isBuyer: boolean,
+): Words | null {
+  if (bid === undefined || closedBecause === "cancelled") {
+    return isBuyer ? returned("You cancelled this task", maxBudgetCents) : null;
+  }
+  const cancelled = "You both agreed to cancel this task";
+  if (isBuyer) {
+    return returned(
+      closedBecause === "agreed" ? cancelled : `${bid.bidder.displayName} gave this task back`,
+      bid.priceCents,
+    );
+  }
+  const text = `${formatMoney(bid.priceCents)} returned to the buyer.`;
+  return { kind: "info", title: closedBecause === "agreed" ? cancelled : "You gave this task back", text };
+}
+
+const settled: Words = {
+  kind: "good",
+  title: "You both agreed on how this task ends",
+  text: "The money has moved as the accepted proposal below says.",
+};
 
 /** What was paid, and what is left to do. */
 function afterAcceptance({ page, task, isBuyer }: WhatNowProps, bid: Bid): Words {

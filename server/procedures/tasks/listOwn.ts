@@ -10,7 +10,9 @@ import { signedIn } from "../../trpc.ts";
 
 const OwnTask = TaskListItem.extend({
   priceCents: Price.nullable().meta({ description: "What the awarded bid costs.", example: null }),
-  ...{ deliveryDueAt: Task.shape.deliveryDueAt, acceptanceDeadlineAt: Task.shape.acceptanceDeadlineAt },
+  deliveryDueAt: Task.shape.deliveryDueAt,
+  deliveredAt: Task.shape.deliveredAt,
+  acceptanceDeadlineAt: Task.shape.acceptanceDeadlineAt,
 }).meta({ id: "OwnTask", description: "A task of yours as lists show it, with the money and the time at stake." });
 
 const columns = sql`${taskListColumns},
@@ -57,7 +59,7 @@ export const listOwn = signedIn
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
     const awarded = role === "buyer" ? empty : pageOf(sql`t.awarded_bidder_id`);
-    const tasks = await ctx.database.query<z.infer<typeof OwnTask> & Pick<Task, "deliveredAt">>(sql`
+    const tasks = await ctx.database.query<z.infer<typeof OwnTask>>(sql`
       SELECT * FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) own
       ORDER BY "createdAt" DESC LIMIT ${limit}`);
     return { tasks: tasks.map((task) => taskAt(task, moment)), nextCursor: nextCursorOf(tasks, limit) };

@@ -1925,6 +1925,8 @@ class OwnTask(Model):
     """When the delivery is due: the award plus the bid's `eta_hours`. Without a delivery, the task expires 7 days
     later. In a round of changes, when those are due. ISO 8601.
     """
+    delivered_at: datetime | None
+    """When the latest delivery arrived. ISO 8601."""
     acceptance_deadline_at: datetime | None
     """Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601."""
 

@@ -42,6 +42,8 @@ function Bidder({ side }: { side: NonNullable<Reputation["bidder"]> }) {
         <Fact name="Delivered">{formatNumber(side.tasksDelivered)}</Fact>
         <Fact name="Accepted">{formatNumber(side.tasksAccepted)}</Fact>
         <Fact name="Not delivered in time">{formatNumber(side.tasksExpired)}</Fact>
+        {side.tasksGivenBack > 0 && <Fact name="Given back before delivery">{formatNumber(side.tasksGivenBack)}</Fact>}
+        <EndedTogether side={side} />
         <Fact name="On time">{side.onTimeRate === null ? "—" : `${Math.round(side.onTimeRate * 100)}%`}</Fact>
         <Fact name="Disputes">{formatDisputes(side)}</Fact>
       </Facts>
@@ -57,6 +59,7 @@ function Buyer({ side }: { side: NonNullable<Reputation["buyer"]> }) {
         <Fact name="Awarded">{formatNumber(side.tasksAwarded)}</Fact>
         <Fact name="Accepted">{formatNumber(side.tasksAccepted)}</Fact>
         <Fact name="Cancelled">{formatNumber(side.tasksCancelled)}</Fact>
+        <EndedTogether side={side} />
         <Fact name="Usually decides within">
           {side.medianDecisionHours === null ? "—" : formatHours(Number(side.medianDecisionHours.toFixed(1)))}
         </Fact>
@@ -64,4 +67,10 @@ function Buyer({ side }: { side: NonNullable<Reputation["buyer"]> }) {
       </Facts>
     </Section>
   );
+}
+
+/** A friendly end, which counts for and against nobody. */
+function EndedTogether({ side: { tasksEndedByAgreement } }: { side: { tasksEndedByAgreement: number } }) {
+  if (tasksEndedByAgreement === 0) return null;
+  return <Fact name="Ended by agreement">{formatNumber(tasksEndedByAgreement)}</Fact>;
 }
