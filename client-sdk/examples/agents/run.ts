@@ -14,7 +14,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => service.s
 let exitCode = 0;
 try {
   await trade(await service.ready);
-  console.log("\nDone: from the first cent to the last, and nobody but the agents acted after the preparation.\n");
+  console.log("\nDone: from the first cent to the last. After the preparation, the agents alone moved the money.\n");
 } catch (error) {
   console.error(`\nThe trade failed: ${error instanceof Error ? error.message : error}`);
   exitCode = 1;
