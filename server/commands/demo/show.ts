@@ -64,6 +64,6 @@ export async function showLedger(visitor: Visitor): Promise<void> {
   console.log(`\n    ${bold(`${visitor.name}'s ledger`)}`);
   for (const { createdAt, kind, bucket, amountCents } of entries.toReversed()) {
     const amount = signed(amountCents).padStart(10);
-    console.log(`    ${dim(createdAt.slice(11, 23))}  ${kind.padEnd(14)}${bucket.padEnd(10)}${amount}`);
+    console.log(`    ${dim(createdAt.slice(11, 23))}  ${kind.padEnd(16)}${bucket.padEnd(10)}${amount}`);
   }
 }
