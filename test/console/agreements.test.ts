@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await bo.enterAs(bidder);
     return { ada, bo };
   };
-  const wallet = async ({ get }: TestPerson) => (await get("/wallet")).body.wallet;
+  const wallet = async ({ get }: TestPerson) => (await get("/wallet")).body;
 
   test("a bidder asks for more time, which counts once the buyer has accepted it", async () => {
     const { task } = await awardedTask(buyer, bidder);
@@ -49,7 +49,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.confirm("Accept the proposal");
     await ada.heading(/proposes more time/).waitFor({ state: "detached" });
     const { body } = await buyer.get(`/tasks/${task.id}`);
-    expect(body.task).toMatchObject({ status: "awarded", deliveryDueAt: due.toISOString() });
+    expect(body.task.status).toBe("awarded");
+    expect(new Date(body.task.deliveryDueAt)).toEqual(due);
   });
 
   test("a buyer proposes to settle, and both see the money before and after; a proposal may be withdrawn or declined", async () => {
@@ -72,7 +73,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.field(/is paid$/).fill("90");
     await ada.field("Why?").fill("Half of it is what I asked for.");
     await ada.confirm("Propose it");
-    await ada.sees(/at most that/);
+    await ada.page.locator("[name=bidderCents][aria-invalid=true]").waitFor();
     await ada.field(/is paid$/).fill("30");
     await ada.page.getByRole("alertdialog").getByText("$50.00").waitFor();
     await ada.confirm("Propose it");

@@ -164,15 +164,20 @@ export function TextArea({
   );
 }
 
+interface MoneyFieldProps extends FieldProps, Pick<NativeProps, "defaultValue" | "autoFocus"> {
+  /** The limits in words, where the task has others than the operation. */
+  range?: string;
+}
+
 /** An amount in dollars. Its limits are named if there is no other hint. */
-export function MoneyField({ hint, ...field }: FieldProps & Pick<NativeProps, "defaultValue" | "autoFocus">) {
+export function MoneyField({ hint, range, ...field }: MoneyFieldProps) {
   const { operation } = useForm();
   const { defaultValue, autoFocus, ...rest } = field;
   return (
     <Field
       {...rest}
-      hint={hint ?? rangeOf(limitsOf(operation, field.name))}
-      explain={(limits) => rangeOf(limits) ?? "Write an amount in dollars."}
+      hint={hint ?? range ?? rangeOf(limitsOf(operation, field.name))}
+      explain={(limits) => range ?? rangeOf(limits) ?? "Write an amount in dollars."}
     >
       {(control) => (
         <div className={styles.money}>

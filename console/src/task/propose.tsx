@@ -121,7 +121,7 @@ function Settle(sides: Sides) {
       <MoneyField
         name="bidderCents"
         label={sides.side === "bidder" ? "You are paid" : `${bid.bidder.displayName} is paid`}
-        hint={`From $0.00 to the price, ${formatMoney(bid.priceCents)}. The rest returns to the buyer.`}
+        range={`At most the price, ${formatMoney(bid.priceCents)}.`}
         defaultValue={moneyText(half)}
       />
       <MoneyPreview lines={moneyOf(bidderCents, sides)} note="The task ends when both sides agree." />
