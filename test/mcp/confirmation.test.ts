@@ -165,6 +165,49 @@ test("a budget, a cancellation, an acceptance and a dispute show their amounts f
   await expectBooksToBalance(service);
 });
 
+test("a settlement shows both sides where the price goes before one proposes and the other accepts it", async () => {
+  const [ada, bo] = [await newAgent(), await newAgent()];
+  const { task } = await deliveredTask(ada.person, bo.person);
+  const proposal = { taskId: task.id, kind: "settle", bidderCents: 2_500, reason: "A third of it can be used." };
+  const amounts = { heldCents: 8_000, toBidderCents: 2_500, toBuyerCents: 5_500 };
+  const preview = await ada.agent.call("propose_agreement", proposal);
+  expect(preview.data).toEqual({ preview: expect.objectContaining({ amounts }) });
+  expect(preview.text).toContain("gets 2,500 cents ($25.00) of the 8,000 cents ($80.00)");
+  expect((await ada.person.get(`/tasks/${task.id}/agreements`)).body.agreements).toEqual([]);
+  const { agreement } = (await ada.agent.confirm("propose_agreement", proposal)).data;
+  expect(agreement).toMatchObject({ status: "pending", bidderCents: 2_500, untrusted: { reason: proposal.reason } });
+
+  const answer = { agreementId: agreement.id, answer: "accept" };
+  expect((await bo.agent.call("answer_agreement", answer)).data.preview.amounts).toEqual(amounts);
+  expect((await ada.person.get(`/tasks/${task.id}`)).body.task.status).toBe("delivered");
+  const accepted = await bo.agent.confirm("answer_agreement", answer);
+  expect(accepted.data).toMatchObject({ agreement: { status: "accepted" }, task: { status: "resolved" } });
+  await expectBooksToBalance(service);
+});
+
+test("more time is proposed at once and accepted after a preview, and a proposal that cannot be kept is refused in the preview", async () => {
+  const [ada, bo] = [await newAgent(), await newAgent()];
+  const { task } = await awardedTask(ada.person, bo.person);
+  const deliveryDueAt = new Date(Date.now() + 72 * 3_600_000).toISOString();
+  const proposal = { taskId: task.id, kind: "extend", deliveryDueAt, reason: "My dictionary arrives on Friday." };
+  const { agreement } = (await bo.agent.call("propose_agreement", proposal)).data;
+  const answer = { agreementId: agreement.id, answer: "accept" };
+  const preview = await ada.agent.call("answer_agreement", answer);
+  expect(preview.data).toEqual({ preview: expect.objectContaining({ amounts: {} }) });
+  expect((await ada.agent.confirm("answer_agreement", answer)).data.agreement.status).toBe("accepted");
+  expect(Date.parse((await ada.person.get(`/tasks/${task.id}`)).body.task.deliveryDueAt)).toBe(
+    Date.parse(deliveryDueAt),
+  );
+
+  const tooMuch = { taskId: task.id, kind: "settle", bidderCents: 8_001, reason: "More than we agreed on." };
+  const refused = await bo.agent.call("propose_agreement", tooMuch);
+  expect(refused.error).toMatchObject({ error: "invalid_input", issues: [{ path: "bidderCents" }] });
+  const end = { taskId: task.id, kind: "cancel", reason: "Neither of us wants this." };
+  expect((await bo.agent.call("propose_agreement", end)).data.preview.amounts).toEqual({
+    ...{ heldCents: 8_000, toBidderCents: 0, toBuyerCents: 8_000 },
+  });
+});
+
 test("a client that can ask a person does so with the protocol's own confirmation, and acts only after a yes", async () => {
   const asked: string[] = [];
   let answer = false;

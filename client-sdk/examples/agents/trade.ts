@@ -131,9 +131,13 @@ async function settle({ buyer, bidder, show }: Traders): Promise<void> {
   await show.step("Both agents", "Post, bid and award", "a second task, for $60.00");
 
   const reason = "The restaurant stays closed tomorrow. A third for what you have done?";
-  await buyer.call("propose_agreement", { taskId, kind: "settle", bidderCents: 2_000, reason });
+  await buyer.confirm("propose_agreement", { taskId, kind: "settle", bidderCents: 2_000, reason });
   const { agreement } = (await firstOf(bidder, "agreement.proposed", start)).data;
-  await show.step("Ada's agent", "Propose to settle", "nothing moves until the other side accepts");
+  await show.step(
+    "Ada's agent",
+    "Propose to settle",
+    "it saw a preview first; nothing moves until the other side accepts",
+  );
   if ((agreement.bidderCents ?? 0) < 2_000) throw new Error("Bo's agent would rather do the work");
   await bidder.agreements.accept({ id: agreement.id });
   await show.step("Bo's agent", "Accept the settlement", "$20.00 are paid, the rest returns, and nobody has lost");

@@ -2,46 +2,63 @@ import { z } from "zod";
 import { Agreement, AgreementKind, giveBackReason, ProposeAgreement } from "../../schemas/agreement.ts";
 import { Id } from "../../schemas/common.ts";
 import type { Task } from "../../schemas/task.ts";
-import { type AnswerText, money, time } from "../text.ts";
-import { type Amounts, type Api, moneyTool, plainTool } from "../tool.ts";
+import { money, time } from "../text.ts";
+import { type Amounts, type Api, moneyTool } from "../tool.ts";
 import { bidId } from "./awardTask.ts";
 import { TaskState, taskId } from "./getTask.ts";
 
 const { reason, deliveryDueAt, bidderCents } = ProposeAgreement.shape;
 
-export const proposeAgreement = plainTool({
+/** Where the price of a task goes that an agreement ends; nothing for one that gives more time. */
+async function amountsOf(
+  api: Api,
+  agreement: Agreement,
+  { awardedBidId }: Partial<Pick<Task, "awardedBidId">>,
+): Promise<Amounts> {
+  if (agreement.kind === "extend" || !awardedBidId) return {};
+  const heldCents = (await api.bids.read({ id: awardedBidId })).bid.priceCents;
+  const toBidderCents = agreement.bidderCents ?? 0;
+  return { heldCents, toBidderCents, toBuyerCents: heldCents - toBidderCents };
+}
+
+const wordsOf = ({ heldCents = 0, toBidderCents = 0, toBuyerCents = 0 }: Amounts) =>
+  `the bidder gets ${money(toBidderCents)} of the ${money(heldCents)} that were held, and ${money(toBuyerCents)} return to the buyer`;
+
+export const proposeAgreement = moneyTool({
   name: "propose_agreement",
   title: "Propose an agreement",
   description:
     "Proposes something to the other side of an awarded task, as its buyer or bidder: `extend` (send deliveryDueAt), `cancel` (the " +
     "price returns to the buyer) or `settle` (send bidderCents, what the bidder is paid; the rest returns), also during a dispute. " +
-    "Nothing happens until they accept; it lapses after 7 days. You may withdraw it with answer_agreement.",
-  procedures: ["agreements.propose"],
-  kind: "change",
+    "Nothing moves until they accept; it lapses after 7 days. `cancel` and `settle` first return a preview and a token; call again " +
+    "with the token as `confirm`.",
+  procedures: ["agreements.propose", "tasks.read", "bids.read"],
+  kind: "money",
   input: z.strictObject({ taskId, kind: AgreementKind, reason, deliveryDueAt, bidderCents }),
   output: z.object({ agreement: Agreement }),
-  async run({ keyed, text }, { taskId: id, ...input }) {
+  movesMoney: ({ kind }) => kind !== "extend",
+  async preview({ api, text }, { taskId: id, ...input }, rehearse) {
+    const { agreement } = await rehearse.agreements.propose({ id, ...input });
+    const { task } = await api.tasks.read({ id });
+    const amounts = await amountsOf(api, agreement, task);
+    text
+      .say(
+        `This would propose to end task ${id}. Nothing moves until the other side accepts; then ${wordsOf(amounts)}.`,
+      )
+      .sayQuoted("Title", task.title);
+    return amounts;
+  },
+  async act({ keyed, text }, { taskId: id, ...input }) {
     const { agreement } = await keyed.agreements.propose({ id, ...input });
     text
       .say(
-        `Proposed agreement ${agreement.id} about task ${id}. The other side may answer until ${time(agreement.expiresAt)}.`,
+        `Proposed agreement ${agreement.id} about task ${id}. The other side may answer until ${time(agreement.expiresAt)}. ` +
+          "You may withdraw it with answer_agreement.",
       )
       .next("wait_for_events with types agreement.ended.");
     return { agreement };
   },
 });
-
-/** Where the price of a task that an agreement ends goes; nothing for one that gives more time. */
-async function amountsOf(api: Api, agreement: Agreement, task: Pick<Task, "awardedBidId">): Promise<Amounts> {
-  if (agreement.kind === "extend" || task.awardedBidId === null) return {};
-  const { priceCents } = (await api.bids.read({ id: task.awardedBidId })).bid;
-  const toBidderCents = agreement.bidderCents ?? 0;
-  return { toBidderCents, toBuyerCents: priceCents - toBidderCents };
-}
-
-function sayAmounts(text: AnswerText, { toBidderCents = 0, toBuyerCents = 0 }: Amounts): void {
-  text.say(`To the bidder: ${money(toBidderCents)}. Back to the buyer: ${money(toBuyerCents)}.`);
-}
 
 export const answerAgreement = moneyTool({
   name: "answer_agreement",
@@ -64,16 +81,15 @@ export const answerAgreement = moneyTool({
     if (agreement.kind === "extend") {
       text.say(`This would accept agreement ${id}: the delivery is then due ${time(agreement.deliveryDueAt ?? "")}.`);
     } else {
-      text.say(`This would accept agreement ${id}: task ${task.id} ends as ${task.status}.`);
-      sayAmounts(text, amounts);
+      text.say(`This would accept agreement ${id}, and task ${task.id} end as ${task.status}: ${wordsOf(amounts)}.`);
     }
     text.sayQuoted("Reason", agreement.reason);
     return amounts;
   },
   async act({ keyed, text }, { agreementId: id, answer }, amounts) {
     const { agreement, task } = await keyed.agreements[answer]({ id });
-    text.say(`Agreement ${id} is ${agreement.status}. Task ${task.id} is ${task.status}.`);
-    if (answer === "accept" && agreement.kind !== "extend") sayAmounts(text, amounts);
+    const moved = answer === "accept" && agreement.kind !== "extend" ? `: ${wordsOf(amounts)}` : "";
+    text.say(`Agreement ${id} is ${agreement.status}. Task ${task.id} is ${task.status}${moved}.`);
     return { agreement, task };
   },
 });
