@@ -157,6 +157,42 @@ export const databaseChecks: Record<string, Sql> = {
        OR (d.id IS NOT NULL AND (d.bidder_cents, d.buyer_cents)
            IS DISTINCT FROM (min(a.bidder_cents), (SELECT price_cents FROM bids WHERE id = t.awarded_bid_id) - min(a.bidder_cents)))`,
 
+  "each task has the rounds of changes that it counts, and only the one that it is in has not ended": sql`
+    SELECT 'task ' || task_id AS subject, format('%s rounds, open: %s', coalesce(used, 0), coalesce(is_in_round, false)::int) AS expected,
+           format('%s rounds up to %s, open: %s, ended amiss: %s', coalesce(asked, 0), coalesce(last, 0), coalesce(open, 0), coalesce(amiss, 0)) AS actual
+    FROM (
+      SELECT id AS task_id, revisions_used AS used, delivery_due_at, status = 'awarded' AND delivered_at IS NOT NULL AS is_in_round
+      FROM tasks WHERE revisions_used > 0 OR (status = 'awarded' AND delivered_at IS NOT NULL)
+    ) t FULL JOIN (
+      SELECT task_id, count(*) AS asked, max(round) AS last, count(*) FILTER (WHERE ended_at IS NULL) AS open,
+             max(round) FILTER (WHERE ended_at IS NULL) AS last_open, (array_agg(due_at ORDER BY round DESC))[1] AS last_due,
+             -- What the clock ends, it ends at the due time; what a side ends has ended by then.
+             count(*) FILTER (WHERE ended_at > due_at OR (declined_by = 'clock' AND ended_at <> date_trunc('milliseconds', due_at))) AS amiss
+      FROM change_rounds GROUP BY task_id
+    ) r USING (task_id)
+    WHERE (used, used, is_in_round::int, delivery_due_at) IS DISTINCT FROM (asked, last, open, last_due)
+       OR last_open <> last OR amiss > 0`,
+
+  // Each extension is later than the one before, and a round of changes begins with a due time of its own.
+  "each accepted extension holds, until a round of changes sets another due time": sql`
+    SELECT 'task ' || t.id AS subject, max(a.delivery_due_at) AS expected, t.delivery_due_at AS actual
+    FROM agreements a JOIN tasks t ON t.id = a.task_id
+    LEFT JOIN change_rounds r ON r.task_id = t.id AND r.round = t.revisions_used
+    WHERE a.kind = 'extend' AND a.status = 'accepted' AND (r.id IS NULL OR a.ended_at > r.created_at)
+    GROUP BY t.id HAVING max(a.delivery_due_at) IS DISTINCT FROM t.delivery_due_at`,
+
+  "each task that was given back was awarded and never delivered, and no other awarded task was cancelled by one side": sql`
+    SELECT 'task ' || t.id AS subject, 'awarded, not delivered, closed because given_back or agreed' AS expected,
+           format('%s, awarded at %s, delivered at %s, %s deliveries, closed because %s', t.status, t.awarded_at, t.delivered_at,
+                  f.deliveries, t.closed_because) AS actual
+    FROM tasks t
+    CROSS JOIN LATERAL (
+      SELECT count(*) AS deliveries FROM artifacts WHERE bid_id = t.awarded_bid_id AND kind = 'delivery') f
+    WHERE (t.status = 'cancelled' AND t.awarded_bid_id IS NOT NULL AND t.closed_because IS DISTINCT FROM 'agreed'
+           OR t.closed_because = 'given_back')
+      AND (t.closed_because IS DISTINCT FROM 'given_back' OR t.status <> 'cancelled' OR t.awarded_bid_id IS NULL
+           OR t.awarded_at IS NULL OR t.delivered_at IS NOT NULL OR f.deliveries > 0)`,
+
   "no entry or transfer is orphaned": sql`
     SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual
     FROM ledger_transfers t WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.transfer_id = t.id)

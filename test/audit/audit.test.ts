@@ -8,11 +8,12 @@ import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/pr
 import { startWorker } from "../../server/jobs/worker.ts";
 import { withdrawFees } from "../../server/market/fees/withdrawals.ts";
 import { connectionOver, sql } from "../../server/store/connection.ts";
+import { hastenRound } from "../crash/hastenRound.ts";
 import { setFee } from "../factories/fees.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, disputedTask, postTask, propose } from "../factories/tasks.ts";
+import { awardedTask, deliveredTask, disputedTask, postTask, propose, taskInRound } from "../factories/tasks.ts";
 import { paidTopup, quiet } from "../factories/topups.ts";
 import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
@@ -46,6 +47,21 @@ beforeAll(async () => {
   const { task: settled } = await disputedTask(buyer, payee, { priceCents: 4_000 });
   const { id } = await propose(payee, settled.id, { kind: "settle", bidderCents: 2_345 });
   await buyer.post(`/agreements/${id}/accept`);
+  const { task: extended } = await awardedTask(buyer, payee);
+  const deliveryDueAt = new Date(Date.now() + 96 * 3_600_000).toISOString();
+  const { id: extensionId } = await propose(payee, extended.id, { kind: "extend", deliveryDueAt });
+  await buyer.post(`/agreements/${extensionId}/accept`);
+  const { bid: bidOfLost } = await awardedTask(buyer, payee);
+  await payee.post(`/bids/${bidOfLost.id}/give-back`, { reason: "I have lost the pages." });
+  await taskInRound(buyer, payee);
+  const { task: declined } = await taskInRound(buyer, payee);
+  await payee.post(`/tasks/${declined.id}/decline-changes`, { reason: "The footnotes are there." });
+  const { task: silent } = await taskInRound(buyer, payee);
+  await hastenRound(service.ownerUrl, silent.id, 1);
+  await eventually(
+    async () => (await buyer.get(`/tasks/${silent.id}`)).body.task.acceptanceDeadlineAt,
+    (deadline) => deadline !== null,
+  );
   const { task: endedTask } = await awardedTask(buyer, payee);
   const { id: endId } = await propose(payee, endedTask.id);
   await buyer.post(`/agreements/${endId}/accept`);
@@ -291,6 +307,55 @@ describe("a discrepancy of one cent is found", () => {
       "each task ended by an agreement has the accepted agreement, and no other task has one",
       "UPDATE tasks SET closed_because = NULL WHERE closed_because = 'agreed' AND status = 'resolved'",
     ],
+    ...damagesOf(
+      "each task has the rounds of changes that it counts, and only the one that it is in has not ended",
+      "UPDATE tasks SET revisions_used = 2 WHERE status = 'awarded' AND revisions_used = 1",
+      "UPDATE tasks SET revisions_used = 0 WHERE status = 'delivered' AND revisions_used = 1",
+      "UPDATE tasks SET delivered_at = now() WHERE status = 'awarded' AND delivered_at IS NULL",
+      "DELETE FROM change_rounds WHERE declined_by = 'bidder'",
+      "UPDATE change_rounds SET round = 2 WHERE declined_by = 'bidder'",
+      "UPDATE change_rounds SET ended_at = now() WHERE ended_at IS NULL",
+      "UPDATE change_rounds SET ended_at = NULL, declined_by = NULL, declined_reason = NULL WHERE declined_by = 'bidder'",
+      "UPDATE change_rounds SET ended_at = ended_at + interval '1 second' WHERE declined_by = 'clock'",
+      "UPDATE change_rounds SET ended_at = ended_at - interval '1 microsecond' WHERE declined_by = 'clock'",
+      "UPDATE change_rounds SET declined_by = 'clock', declined_reason = NULL WHERE declined_by = 'bidder'",
+      "UPDATE change_rounds SET due_at = due_at + interval '1 hour' WHERE ended_at IS NULL",
+      `INSERT INTO change_rounds (task_id, round, reason, due_at, ended_at)
+       SELECT id, 1, 'Never asked for.', now(), now() FROM tasks WHERE status = 'accepted' LIMIT 1`,
+    ),
+    ...damagesOf(
+      "each accepted extension holds, until a round of changes sets another due time",
+      "UPDATE tasks SET delivery_due_at = delivery_due_at - interval '1 hour' WHERE id IN (SELECT task_id FROM agreements WHERE kind = 'extend')",
+      "UPDATE agreements SET delivery_due_at = delivery_due_at + interval '1 hour' WHERE kind = 'extend'",
+      `INSERT INTO agreements (task_id, kind, proposed_by, reason, delivery_due_at, status, expires_at, ended_at)
+       SELECT id, 'extend', 'bidder', 'Never accepted.', delivery_due_at + interval '1 hour', 'accepted', now(), now()
+       FROM tasks WHERE status = 'awarded' AND revisions_used = 1`,
+    ),
+    ...damagesOf(
+      "each task that was given back was awarded and never delivered, and no other awarded task was cancelled by one side",
+      "UPDATE tasks SET closed_because = 'cancelled' WHERE closed_because = 'given_back'",
+      "UPDATE tasks SET closed_because = NULL WHERE closed_because = 'given_back'",
+      "UPDATE tasks SET delivered_at = now() WHERE closed_because = 'given_back'",
+      "UPDATE tasks SET awarded_bid_id = NULL, awarded_bidder_id = NULL WHERE closed_because = 'given_back'",
+      "UPDATE tasks SET status = 'resolved' WHERE closed_because = 'given_back'",
+      "UPDATE artifacts SET bid_id = t.awarded_bid_id FROM tasks t WHERE t.closed_because = 'given_back' AND bid_id = (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted' LIMIT 1)",
+    ),
+    [
+      "each task ended by an agreement has the accepted agreement, and no other task has one",
+      "UPDATE tasks SET closed_because = 'agreed' WHERE closed_because = 'given_back'",
+    ],
+    [
+      "each task ended by an agreement has the accepted agreement, and no other task has one",
+      "UPDATE tasks SET closed_because = 'given_back' WHERE closed_because = 'agreed' AND status = 'cancelled'",
+    ],
+    [
+      "reputations match tasks, disputes and ratings",
+      "UPDATE reputations SET bidder_tasks_given_back = bidder_tasks_given_back + 1 WHERE bidder_tasks_given_back > 0",
+    ],
+    [
+      "each task's hold matches its status",
+      "UPDATE tasks SET status = 'awarded', closed_because = NULL WHERE closed_because = 'given_back'",
+    ],
     ["no entry or transfer is orphaned", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
     [
       "no entry or transfer is orphaned",
@@ -400,6 +465,11 @@ describe("a discrepancy of one cent is found", () => {
     expect(new Set(damage.map(([check]) => check))).toEqual(new Set(auditChecks));
   });
 });
+
+/** Statements whose damage one check must find. */
+function damagesOf(check: string, ...statements: string[]): [check: string, statement: string][] {
+  return statements.map((statement) => [check, statement]);
+}
 
 /** A statement that inserts a movement without a reference. Each side belongs to one of two users, or to none. */
 function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0 | 1][]): string {
