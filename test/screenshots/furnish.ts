@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { addBriefFile, addShared } from "../factories/conversation.ts";
 import { pngFile, wavFile } from "../factories/files.ts";
 import { cookieOf, type TestPerson } from "../factories/people.ts";
-import { placeBid, postTask, upload, uploadFile } from "../factories/tasks.ts";
+import { placeBid, postTask, propose, upload, uploadFile } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
 
 /** The addresses of what the pictures show beyond the seed. */
@@ -15,6 +15,8 @@ export interface Places {
   awarded: string;
   awardedBid: string;
   revised: string;
+  proposed: string;
+  settled: string;
   webhook: string;
   bo: string;
   checkout: string;
@@ -73,6 +75,30 @@ async function ask(ada: TestPerson, bo: TestPerson, cleo: TestPerson, taskId: st
   await bo.post(`/tasks/${taskId}/questions`, { text: "May I use music like https://example.com/calm-strings?" });
 }
 
+/** One proposal waits for Ada, and on another task both agreed, after more time and a refusal. */
+async function agree(ada: TestPerson, bo: TestPerson, cleo: TestPerson) {
+  const [proposed, settled] = [
+    await postTrailer(ada, bo, cleo, "Cut a trailer of the second season"),
+    await postTrailer(ada, bo, cleo, "Mix the sound of the trailer"),
+  ];
+  for (const { id, bidId } of [proposed, settled]) await ada.post(`/tasks/${id}/award`, { bidId });
+  const half = { kind: "settle", bidderCents: 7_250 };
+  await propose(bo, proposed.id, {
+    ...half,
+    reason:
+      "The footage of **two episodes** is missing, and you say that it will not come. I have cut the rest:\n\n" +
+      "- 40 seconds of the harbour\n- 25 seconds of the gulls\n\nHalf of the price for these?",
+  });
+  const deliveryDueAt = new Date(Date.now() + 7 * 86_400_000).toISOString();
+  const later = await propose(bo, settled.id, { kind: "extend", deliveryDueAt, reason: "My studio is being painted." });
+  await ada.post(`/agreements/${later.id}/accept`);
+  const end = await propose(ada, settled.id, { kind: "cancel", reason: "The premiere was moved to next year." });
+  await bo.post(`/agreements/${end.id}/decline`);
+  const last = await propose(ada, settled.id, { ...half, reason: "Then half of it, for the two days that you had." });
+  await bo.post(`/agreements/${last.id}/accept`);
+  return { proposed: proposed.id, settled: settled.id };
+}
+
 /** Adds to the seeded marketplace whatever the pages can show, and returns where it is. */
 export async function furnish(url: string, dataDir: string): Promise<Places> {
   const [ada, bo, cleo, dev] = await Promise.all(["ada", "bo", "cleo", "dev"].map((name) => enter(url, name)));
@@ -105,6 +131,7 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
     await ada.post(`/tasks/${revised.id}/request-changes`, { reason: "The gulls at 00:00:09 have no subtitle." });
   }
 
+  const agreed = await agree(ada, bo, cleo);
   const disputes: { taskId: string; id: string }[] = [];
   for (const title of ["Subtitle a trailer in Finnish", "Edit a teaser of ten seconds"]) {
     const { id, bidId } = await postTrailer(ada, bo, cleo, title);
@@ -146,6 +173,7 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
       awarded: awarded.id,
       awardedBid: awarded.bidId,
       revised: revised.id,
+      ...agreed,
       webhook: webhook.body.id,
       bo: bo.id,
     },

@@ -121,6 +121,46 @@ const personShots: readonly Shot[] = [
     whole: false,
     prepare: (page) => ask(page, "Ask for changes"),
   },
+  { name: "console-agreement", path: ({ proposed }) => `/app/tasks/${proposed}`, as: "ada" },
+  { name: "console-agreement-proposed", path: ({ proposed }) => `/app/tasks/${proposed}`, as: "bo" },
+  {
+    name: "console-agreement-accept",
+    path: ({ proposed }) => `/app/tasks/${proposed}`,
+    as: "ada",
+    whole: false,
+    prepare: (page) => ask(page, "Accept"),
+  },
+  {
+    name: "console-agreement-settle",
+    path: ({ awarded }) => `/app/tasks/${awarded}`,
+    as: "bo",
+    whole: false,
+    prepare: (page) => ask(page, "Propose to settle"),
+  },
+  {
+    name: "console-agreement-extend",
+    path: ({ awarded }) => `/app/tasks/${awarded}`,
+    as: "bo",
+    whole: false,
+    prepare: (page) => ask(page, "Ask for more time"),
+  },
+  {
+    name: "console-give-back",
+    path: ({ awarded }) => `/app/tasks/${awarded}`,
+    as: "bo",
+    whole: false,
+    async prepare(page) {
+      await ask(page, "Give the task back");
+      await page.getByRole("button", { name: "Give it back" }).click();
+      await page.locator("[aria-invalid=true]").first().waitFor();
+    },
+  },
+  {
+    name: "console-agreement-settled",
+    path: ({ settled }) => `/app/tasks/${settled}`,
+    as: "ada",
+    prepare: (page) => page.getByText("The premiere was moved").waitFor(),
+  },
   { name: "console-task-disputed", path: ({ disputed }) => `/app/tasks/${disputed}`, as: "ada" },
   {
     name: "console-award",
