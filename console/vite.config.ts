@@ -42,7 +42,7 @@ export default defineConfig({
               name: "task",
               test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|now|talk|taskSide|whatNow)\./,
             },
-            { name: "files", test: /console\/src\/task\/files\./ },
+            { name: "files", test: /console\/src\/task\/(?:delivered|files)\./ },
             { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],
         },

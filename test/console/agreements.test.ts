@@ -3,7 +3,7 @@ import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
-import { useConsole } from "./visitor.ts";
+import { useConsole, type Visitor } from "./visitor.ts";
 
 const service = useService();
 
@@ -23,6 +23,13 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await bo.enterAs(bidder);
     return { ada, bo };
   };
+  /** Unfolds what few need, and presses a button in it. */
+  const press = async ({ page, button }: Visitor, name: string) => {
+    const ways = page.locator("details", { hasText: "If it turns out differently" });
+    await ways.waitFor();
+    if ((await ways.getAttribute("open")) === null) await ways.locator("summary").click();
+    await button(name).click();
+  };
   const wallet = async ({ get }: TestPerson) => (await get("/wallet")).body;
 
   test("a bidder asks for more time, which counts once the buyer has accepted it", async () => {
@@ -30,7 +37,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { ada, bo } = await both();
     await ada.open(`/tasks/${task.id}`);
     await bo.open(`/tasks/${task.id}`);
-    await bo.button("Ask for more time").click();
+    await press(bo, "Ask for more time");
     await bo.field("New due time").fill("2020-01-01T10:00");
     await bo.field("Why?").fill("I was ill for a week.");
     await bo.confirm("Propose it");
@@ -58,18 +65,18 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { ada, bo } = await both();
     await ada.open(`/tasks/${task.id}`);
     await bo.open(`/tasks/${task.id}`);
-    await ada.button("Propose to cancel").click();
+    await press(ada, "Propose to cancel");
     await ada.field("Why?").fill("Nobody needs it any more.");
     await ada.confirm("Propose it");
     await ada.button("Withdraw").click();
     await ada.confirm("Withdraw the proposal");
-    await bo.button("Propose to cancel").click();
+    await press(bo, "Propose to cancel");
     await bo.field("Why?").fill("I would rather not be paid for this.");
     await bo.confirm("Propose it");
     await ada.button("Decline").click();
     await ada.confirm("Decline the proposal");
 
-    await ada.button("Propose to settle").click();
+    await press(ada, "Propose to settle");
     await ada.field(/is paid$/).fill("90");
     await ada.field("Why?").fill("Half of it is what I asked for.");
     await ada.confirm("Propose it");
@@ -97,7 +104,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { task } = await awardedTask(buyer, bidder);
     const { ada, bo } = await both();
     await bo.open(`/tasks/${task.id}`);
-    await bo.button("Give the task back").click();
+    await press(bo, "Give the task back");
     await bo.field("Why?").fill("I cannot do this in time after all.");
     await bo.confirm("Give it back");
     await bo.sees("Tick this if you are sure.");
@@ -118,7 +125,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.open(`/tasks/${task.id}`);
     await bo.open(`/tasks/${task.id}`);
     expect(await bo.button("Propose to cancel").count()).toBe(0);
-    await bo.button("Propose to settle").click();
+    await press(bo, "Propose to settle");
     await bo.field("Why?").fill("The first half was as agreed.");
     await bo.confirm("Propose it");
     await ada.button("Accept").click();

@@ -7,7 +7,7 @@ import { askedQuestion } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
-import { deliveredTask, disputedTask, placeBid, postTask, taskInRound } from "../factories/tasks.ts";
+import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, taskInRound } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
@@ -43,6 +43,10 @@ const ids = {
   open: "",
   bid: "",
   toBid: "",
+  toSettle: "",
+  toCancel: "",
+  toExtend: "",
+  toGiveBack: "",
   asked: "",
   revisable: "",
   inRound: "",
@@ -55,6 +59,10 @@ const ids = {
 };
 const people = {} as Record<Exclude<Who, "visitor"> | "suspect" | "suspended", TestPerson>;
 const press = (name: string) => (visitor: Visitor) => visitor.button(name).first().click();
+const pressFolded = (name: string) => async (visitor: Visitor) => {
+  await visitor.page.getByText("If it turns out differently").click();
+  await press(name)(visitor);
+};
 
 const forms: readonly FormCase[] = [
   { operation: "auth.signup", as: "visitor", path: () => "/sign-up", submit: "Create the account" },
@@ -84,6 +92,28 @@ const forms: readonly FormCase[] = [
     ...{ operation: "tasks.declineChanges", as: "bidder", path: () => `/tasks/${ids.inRound}` },
     submit: "Decline the changes",
     open: press("Decline the changes"),
+  },
+  {
+    ...{ operation: "agreements.propose", as: "buyer", path: () => `/tasks/${ids.toSettle}`, submit: "Propose it" },
+    open: pressFolded("Propose to settle"),
+    shownAt: () => `/tasks/${ids.toSettle}`,
+  },
+  {
+    ...{ operation: "agreements.propose", as: "buyer", path: () => `/tasks/${ids.toCancel}`, submit: "Propose it" },
+    open: pressFolded("Propose to cancel"),
+    shownAt: () => `/tasks/${ids.toCancel}`,
+  },
+  {
+    ...{ operation: "agreements.propose", as: "bidder", path: () => `/tasks/${ids.toExtend}`, submit: "Propose it" },
+    open: pressFolded("Ask for more time"),
+    shownAt: () => `/tasks/${ids.toExtend}`,
+  },
+  {
+    ...{ operation: "bids.giveBack", as: "bidder", path: () => `/tasks/${ids.toGiveBack}`, submit: "Give it back" },
+    async open(visitor) {
+      await pressFolded("Give the task back")(visitor);
+      await visitor.field("I give up this task and its price").check();
+    },
   },
   {
     ...{ operation: "tasks.rate", as: "buyer", path: () => `/tasks/${ids.accepted}`, submit: "Send the rating" },
@@ -170,6 +200,9 @@ const forms: readonly FormCase[] = [
 
 /** Forms that only ask whether to go on. */
 const withoutFields = [
+  "agreements.accept",
+  "agreements.decline",
+  "agreements.withdraw",
   "bids.withdraw",
   "keys.revoke",
   "tasks.accept",
@@ -190,7 +223,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
 
   beforeAll(async () => {
-    const buyer = await createPerson(service, { cents: 100_000 });
+    const buyer = await createPerson(service, { cents: 200_000 });
     const bidder = await createPerson(service);
     const careful = await createPerson(service);
     const suspect = await createPerson(service);
@@ -205,6 +238,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { taskId: asked } = await askedQuestion(buyer, bidder);
     const { task: revisable } = await deliveredTask(buyer, bidder, { revisions: 1 });
     const { task: inRound, bid: inRoundBid } = await taskInRound(buyer, bidder);
+    const awarded = await Promise.all(
+      Array.from({ length: 4 }, () => awardedTask(buyer, bidder, { priceCents: 10_000 })),
+    );
+    const [toSettle, toCancel, toExtend, toGiveBack] = awarded.map(({ task }) => task.id);
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: accepted } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.id}/accept`);
@@ -223,6 +260,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       inRound: inRound.id,
       inRoundBid: inRoundBid.id,
       toBid: toBid.id,
+      ...{ toSettle, toCancel, toExtend, toGiveBack },
       delivered: delivered.id,
       accepted: accepted.id,
       dispute: dispute.id,
@@ -279,7 +317,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const invalid = (fields: Locator) => fields.and(page.locator("[aria-invalid=true]"));
     await button.waitFor();
     const numbers = form.locator("input[inputmode=decimal]");
-    const lines = form.locator("input:not([inputmode=decimal], [type=radio], [type=checkbox], [type=file])");
+    const lines = form.locator(
+      "input:not([inputmode=decimal], [type=radio], [type=checkbox], [type=file], [type=datetime-local])",
+    );
     const texts = lines.or(form.locator("textarea"));
 
     if ((await numbers.count()) > 0) {

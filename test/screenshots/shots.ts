@@ -52,6 +52,12 @@ async function ask(page: Page, button: string): Promise<void> {
   await page.getByRole("alertdialog").waitFor();
 }
 
+/** The same for what few need, which is folded away. */
+async function askFolded(page: Page, button: string): Promise<void> {
+  await page.getByText("If it turns out differently").click();
+  await ask(page, button);
+}
+
 const visitorShots: readonly Shot[] = [
   { name: "console-home", path: "/app" },
   { name: "console-tasks", path: "/app/tasks" },
@@ -135,14 +141,14 @@ const personShots: readonly Shot[] = [
     path: ({ awarded }) => `/app/tasks/${awarded}`,
     as: "bo",
     whole: false,
-    prepare: (page) => ask(page, "Propose to settle"),
+    prepare: (page) => askFolded(page, "Propose to settle"),
   },
   {
     name: "console-agreement-extend",
     path: ({ awarded }) => `/app/tasks/${awarded}`,
     as: "bo",
     whole: false,
-    prepare: (page) => ask(page, "Ask for more time"),
+    prepare: (page) => askFolded(page, "Ask for more time"),
   },
   {
     name: "console-give-back",
@@ -150,7 +156,7 @@ const personShots: readonly Shot[] = [
     as: "bo",
     whole: false,
     async prepare(page) {
-      await ask(page, "Give the task back");
+      await askFolded(page, "Give the task back");
       await page.getByRole("button", { name: "Give it back" }).click();
       await page.locator("[aria-invalid=true]").first().waitFor();
     },

@@ -1,9 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { type Agreement, api, type Bid, type Task, type TaskPage } from "../api/client.ts";
 import { agreementsQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
-import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { formatMinute, formatMoney } from "../parts/format.ts";
 import { Pages, Rows } from "../parts/list.tsx";
@@ -140,43 +138,23 @@ const ends = {
   lapsed: "lapsed",
 } as const satisfies Record<Agreement["status"], string>;
 
-interface ProposalsProps {
-  taskId: string;
-  /** Whether they are shown at once; otherwise they are read when somebody asks for them. */
-  isOpen: boolean;
-}
-
 /** What the two sides have proposed to each other so far. */
-export function Proposals({ taskId, isOpen }: ProposalsProps) {
-  const [isAsked, setAsked] = useState(isOpen);
-  if (isAsked || isOpen) return <ProposalList taskId={taskId} />;
-  return (
-    <div>
-      <Button look="quiet" size="small" onClick={() => setAsked(true)}>
-        Show what was proposed
-      </Button>
-    </div>
-  );
-}
-
-function ProposalList({ taskId }: { taskId: string }) {
+export function Proposals({ taskId }: { taskId: string }) {
   const proposals = useInfiniteQuery(agreementsQuery(taskId));
   return (
-    <Section title="Proposals">
-      <Pages
-        query={proposals}
-        isEmpty={({ pages }) => pages[0]?.agreements.length === 0}
-        empty={<p className={styles.quiet}>Nobody has proposed anything.</p>}
-      >
-        {({ pages }) => (
-          <Rows label="Proposals">
-            {pages.flatMap(({ agreements }) =>
-              agreements.map((agreement) => <PastProposal key={agreement.id} agreement={agreement} />),
-            )}
-          </Rows>
-        )}
-      </Pages>
-    </Section>
+    <Pages
+      query={proposals}
+      isEmpty={({ pages }) => pages[0]?.agreements.length === 0}
+      empty={<p className={styles.quiet}>Nobody has proposed anything so far.</p>}
+    >
+      {({ pages }) => (
+        <Rows label="Proposals">
+          {pages.flatMap(({ agreements }) =>
+            agreements.map((agreement) => <PastProposal key={agreement.id} agreement={agreement} />),
+          )}
+        </Rows>
+      )}
+    </Pages>
   );
 }
 

@@ -1,10 +1,9 @@
-import { lazy, Suspense } from "react";
-import type { Bid, Delivery, Task, TaskPage } from "../api/client.ts";
+import { lazy, Suspense, useState } from "react";
+import type { Bid, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { Section } from "../parts/page.tsx";
-import { Time } from "../parts/time.tsx";
 import { awardedBidOf, can } from "./access.ts";
-import { Accept, OpenDispute } from "./decisions.tsx";
+import type { Sides } from "./agreements.tsx";
 import styles from "./now.module.css";
 import { WhatNow } from "./whatNow.tsx";
 
@@ -14,12 +13,13 @@ const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file
 // Only where there are some, and at the end.
 const File = lazy(() => import("./files.tsx").then((file) => ({ default: file.File })));
 const Rate = lazy(() => import("./ratings.tsx").then((file) => ({ default: file.Rate })));
-// Only where a buyer may ask for changes.
-const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
+// Only where something was delivered.
+const Decision = lazy(() => import("./delivered.tsx").then((file) => ({ default: file.Decision })));
+const Deliveries = lazy(() => import("./delivered.tsx").then((file) => ({ default: file.Deliveries })));
+// Only in a round of changes.
 const DeclineChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.DeclineChanges })));
 // Only where something is or may be agreed on.
 const Proposal = lazy(() => import("./agreements.tsx").then((file) => ({ default: file.Proposal })));
-const Proposals = lazy(() => import("./agreements.tsx").then((file) => ({ default: file.Proposals })));
 const OtherWays = lazy(() => import("./propose.tsx").then((file) => ({ default: file.OtherWays })));
 const ChangesAsked = lazy(() => import("./changes.tsx").then((file) => ({ default: file.ChangesAsked })));
 
@@ -37,13 +37,12 @@ export function Now({ page, task, userId }: NowProps) {
   const isBidder = bid?.bidder.id === userId;
   const isParty = isBuyer || isBidder;
   const sides = bid && { task, bid, side: isBuyer ? ("buyer" as const) : isBidder ? ("bidder" as const) : null };
-  const [canPropose, canGiveBack] = [can(page, "agreements.propose"), can(page, "bids.giveBack")];
   return (
     <>
       {isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
-      {bid && <Decision page={page} task={task} bid={bid} />}
+      <Suspense>{bid && task.status === "delivered" && <Decision page={page} task={task} bid={bid} />}</Suspense>
       {can(page, "disputes.resolve") && dispute && (
         <div>
           <ButtonLink to="/moderation/disputes/$disputeId" params={{ disputeId: dispute.id }} look="primary">
@@ -68,63 +67,24 @@ export function Now({ page, task, userId }: NowProps) {
           <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
         )}
       </Suspense>
-      {deliveries.length > 0 && <Deliveries deliveries={deliveries} />}
+      <Suspense>{deliveries.length > 0 && <Deliveries deliveries={deliveries} />}</Suspense>
       <Samples page={page} bid={bid} />
-      <Suspense>
-        {sides && (canPropose || canGiveBack) && (
-          <OtherWays canPropose={canPropose} canGiveBack={canGiveBack} {...sides} />
-        )}
-        {(isParty || dispute) && bid && <Proposals taskId={task.id} isOpen={task.closedBecause === "agreed"} />}
-      </Suspense>
+      {sides && (isParty || dispute) && <Agreeing page={page} {...sides} />}
     </>
   );
 }
 
-/** The delivery, or all its versions, the newest first. */
-function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) {
+/** What both sides may agree on and have agreed on. Few need it, and its files are loaded when they open it. */
+function Agreeing({ page, ...sides }: Sides & { page: TaskPage }) {
+  const [isUnfolded, unfold] = useState<boolean | null>(null);
+  const isOpen = isUnfolded ?? sides.task.closedBecause === "agreed";
+  const [canPropose, canGiveBack] = [can(page, "agreements.propose"), can(page, "bids.giveBack")];
+  const isOver = !canPropose && !canGiveBack;
   return (
-    <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
-      <div className={styles.versions}>
-        {deliveries.map((file, index) => (
-          <div key={file.id}>
-            {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
-            <Suspense>
-              <File file={file} />
-            </Suspense>
-          </div>
-        ))}
-      </div>
-    </Section>
-  );
-}
-
-/** Which of several deliveries it is. */
-function VersionOf({ file: { supersededAt }, number }: { file: Delivery; number: number }) {
-  return (
-    <p className={styles.version}>
-      <b>Version {number}</b>{" "}
-      {supersededAt === null ? (
-        "counts"
-      ) : (
-        <>
-          was replaced <Time at={supersededAt} />
-        </>
-      )}
-    </p>
-  );
-}
-
-/** The buttons that decide about a delivery. */
-function Decision({ page, task, bid }: { page: TaskPage; task: Task; bid: Bid }) {
-  const [canAccept, canDispute] = [can(page, "tasks.accept"), can(page, "tasks.dispute")];
-  const canAsk = can(page, "tasks.requestChanges") && task.revisionsUsed < task.revisions;
-  if (!canAccept && !canDispute) return null;
-  return (
-    <div className={styles.actions}>
-      {canAccept && <Accept task={task} bid={bid} />}
-      <Suspense>{canAsk && <AskForChanges task={task} />}</Suspense>
-      {canDispute && <OpenDispute task={task} bid={bid} />}
-    </div>
+    <details className={styles.more} open={isOpen} onToggle={(event) => unfold(event.currentTarget.open)}>
+      <summary>{isOver ? "What was proposed" : "If it turns out differently"}</summary>
+      <Suspense>{isOpen && <OtherWays canPropose={canPropose} canGiveBack={canGiveBack} {...sides} />}</Suspense>
+    </details>
   );
 }
 

@@ -6,9 +6,8 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Choices, MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import { formatMoney, moneyText, parseMoney } from "../parts/format.ts";
 import { MoneyPreview } from "../parts/money.tsx";
-import { Section } from "../parts/page.tsx";
 import styles from "./agreements.module.css";
-import { moneyOf, type Sides } from "./agreements.tsx";
+import { moneyOf, Proposals, type Sides } from "./agreements.tsx";
 
 const DAY_MS = 86_400_000;
 
@@ -24,23 +23,26 @@ interface OtherWaysProps extends Sides {
   canGiveBack: boolean;
 }
 
-/** Ways out of a task that need no fight: something that both sides agree on, and giving it back. */
+/** Ways out of a task that need no fight: something that both sides agree on, and giving it back. Below them, what was proposed. */
 export function OtherWays({ canPropose, canGiveBack, ...sides }: OtherWaysProps) {
   const possible = canPropose ? (kinds[sides.task.status] ?? []) : [];
-  if (possible.length === 0 && !canGiveBack) return null;
-  const other = sides.side === "buyer" ? sides.bid.bidder.displayName : sides.task.buyer.displayName;
   return (
-    <Section
-      title="If it turns out differently"
-      lead={possible.length > 0 ? `A proposal changes nothing until ${other} accepts it.` : undefined}
-    >
-      <div className={styles.actions}>
-        {possible.includes("extend") && <Extend {...sides} />}
-        {possible.includes("settle") && <Settle {...sides} />}
-        {possible.includes("cancel") && <CancelTogether {...sides} />}
-        {canGiveBack && <GiveBack {...sides} />}
-      </div>
-    </Section>
+    <div className={styles.ways}>
+      {possible.length > 0 && (
+        <p className={styles.quiet}>
+          A proposal changes nothing until <bdi>{otherOf(sides)}</bdi> accepts it.
+        </p>
+      )}
+      {(possible.length > 0 || canGiveBack) && (
+        <div className={styles.actions}>
+          {possible.includes("extend") && <Extend {...sides} />}
+          {possible.includes("settle") && <Settle {...sides} />}
+          {possible.includes("cancel") && <CancelTogether {...sides} />}
+          {canGiveBack && <GiveBack {...sides} />}
+        </div>
+      )}
+      <Proposals taskId={sides.task.id} />
+    </div>
   );
 }
 
