@@ -40,9 +40,9 @@ export default defineConfig({
             },
             {
               name: "task",
-              test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|now|talk|taskSide|whatNow)\./,
+              test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|now|talk|taskSide)\./,
             },
-            { name: "files", test: /console\/src\/task\/(?:delivered|files)\./ },
+            { name: "files", test: /console\/src\/task\/(?:delivered|files|whatNow)\./ },
             { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],
         },

@@ -11,6 +11,7 @@ import { Section } from "../parts/page.tsx";
 import { Countdown, Time } from "../parts/time.tsx";
 import { can } from "./access.ts";
 import styles from "./agreements.module.css";
+import { FeeNote } from "./feeNote.tsx";
 
 /** A task that was awarded, as one of its two sides sees it; `null` is a moderator. */
 export interface Sides {
@@ -63,8 +64,15 @@ export function Proposal({ page, agreement, ...sides }: Sides & { page: TaskPage
 
 /** What changes when it is accepted: the due time, or where the money is. */
 function Effect({ agreement: { deliveryDueAt, bidderCents }, ...sides }: Sides & { agreement: Agreement }) {
-  const { task } = sides;
-  if (deliveryDueAt === null) return <MoneyPreview lines={moneyOf(bidderCents ?? 0, sides)} />;
+  const { task, side } = sides;
+  if (deliveryDueAt === null) {
+    return (
+      <>
+        <MoneyPreview lines={moneyOf(bidderCents ?? 0, sides)} />
+        {bidderCents !== null && <FeeNote side={side} />}
+      </>
+    );
+  }
   return (
     <p>
       Due {formatMinute(deliveryDueAt)} instead of {task.deliveryDueAt && formatMinute(task.deliveryDueAt)}. The money

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { api, type Bid, type Task } from "../api/client.ts";
 import { reputationQuery, taskBidsQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
@@ -16,7 +16,9 @@ import { Empty } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
 import styles from "./bids.module.css";
-import { useFeeNote } from "./fee.ts";
+
+// Only in a dialog.
+const FeeNote = lazy(() => import("./feeNote.tsx").then((file) => ({ default: file.FeeNote })));
 
 type Order = "price" | "time" | "rating";
 
@@ -150,7 +152,6 @@ function ComparedBid({ task, bid, canAward }: { task: Task; bid: Bid; canAward: 
 /** Awards the task to a bid at the price that was seen: if it has changed meanwhile, nothing happens. */
 function Award({ task, bid }: { task: Task; bid: Bid }) {
   const award = useAction("tasks.award", api.tasks.award.mutate);
-  const feeNote = useFeeNote();
   return (
     <Confirm
       button="Award"
@@ -168,8 +169,11 @@ function Award({ task, bid }: { task: Task; bid: Bid }) {
           { label: "Returns to your available balance", cents: task.maxBudgetCents - bid.priceCents },
           { label: "Stays held for this task", cents: bid.priceCents },
         ]}
-        note={`The work is due ${formatHours(bid.etaHours)} from now. Nothing is paid before you accept the delivery. All other bids are turned down.${feeNote}`}
+        note={`The work is due ${formatHours(bid.etaHours)} from now. Nothing is paid before you accept the delivery. All other bids are turned down.`}
       />
+      <Suspense>
+        <FeeNote />
+      </Suspense>
     </Confirm>
   );
 }

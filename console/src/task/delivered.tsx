@@ -9,10 +9,11 @@ import { MoneyPreview } from "../parts/money.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { can } from "./access.ts";
-import { useFeeNote } from "./fee.ts";
 import { File } from "./files.tsx";
 import styles from "./now.module.css";
 
+// Only in a dialog.
+const FeeNote = lazy(() => import("./feeNote.tsx").then((file) => ({ default: file.FeeNote })));
 // Only where a buyer may ask for changes.
 const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
 
@@ -33,7 +34,6 @@ export function Decision({ page, task, bid }: { page: TaskPage; task: Task; bid:
 /** The buyer's decision about a delivery: pay for it. */
 function Accept({ task, bid }: { task: Task; bid: Bid }) {
   const accept = useAction("tasks.accept", api.tasks.accept.mutate);
-  const feeNote = useFeeNote();
   return (
     <Confirm
       button="Accept and pay"
@@ -46,8 +46,11 @@ function Accept({ task, bid }: { task: Task; bid: Bid }) {
     >
       <MoneyPreview
         lines={[{ label: `${bid.bidder.displayName} is paid, from what is held`, cents: bid.priceCents }]}
-        note={`This is final. There is no dispute after it.${feeNote}`}
+        note="This is final. There is no dispute after it."
       />
+      <Suspense>
+        <FeeNote />
+      </Suspense>
     </Confirm>
   );
 }

@@ -1,6 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
 import type { FeeSchedule } from "../api/client.ts";
-import { feesQuery } from "../api/queries.ts";
 import { formatMoney } from "../parts/format.ts";
 
 /** The fee of a price, by the rule of docs/contract.md "The platform's fee": a preview, which the service decides. */
@@ -16,11 +14,4 @@ export function feeText({ basisPoints, minCents, maxCents }: FeeSchedule): strin
     ...(minCents > 0 ? [`at least ${formatMoney(minCents)}`] : []),
     ...(maxCents === null ? [] : [`at most ${formatMoney(maxCents)}`]),
   ].join(", ");
-}
-
-/** What a buyer is told where money is about to be committed or paid: nothing, as long as there is no fee. */
-export function useFeeNote(): string {
-  const { data } = useQuery(feesQuery);
-  const hasFees = data !== undefined && data.schedules.length > 0;
-  return hasFees ? " The bidder pays the platform a fee out of the price; it costs you nothing." : "";
 }

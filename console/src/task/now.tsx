@@ -1,11 +1,12 @@
 import { lazy, Suspense, useState } from "react";
 import type { Bid, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
+import { formatMoney, plural } from "../parts/format.ts";
+import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { awardedBidOf, can } from "./access.ts";
 import type { Sides } from "./agreements.tsx";
 import styles from "./now.module.css";
-import { WhatNow } from "./whatNow.tsx";
 
 // Only bidders load it.
 const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file.Upload })));
@@ -13,6 +14,8 @@ const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file
 // Only where there are some, and at the end.
 const File = lazy(() => import("./files.tsx").then((file) => ({ default: file.File })));
 const Rate = lazy(() => import("./ratings.tsx").then((file) => ({ default: file.Rate })));
+// Only for the two sides, from the award on.
+const WhatNow = lazy(() => import("./whatNow.tsx").then((file) => ({ default: file.WhatNow })));
 // Only where something was delivered.
 const Decision = lazy(() => import("./delivered.tsx").then((file) => ({ default: file.Decision })));
 const Deliveries = lazy(() => import("./delivered.tsx").then((file) => ({ default: file.Deliveries })));
@@ -39,7 +42,10 @@ export function Now({ page, task, userId }: NowProps) {
   const sides = bid && { task, bid, side: isBuyer ? ("buyer" as const) : isBidder ? ("bidder" as const) : null };
   return (
     <>
-      {isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
+      {isBuyer && task.status === "open" && <WhileOpen task={task} />}
+      <Suspense>
+        {isParty && task.status !== "open" && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
+      </Suspense>
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
       <Suspense>{bid && task.status === "delivered" && <Decision page={page} task={task} bid={bid} />}</Suspense>
@@ -71,6 +77,22 @@ export function Now({ page, task, userId }: NowProps) {
       <Samples page={page} bid={bid} />
       {sides && (isParty || dispute) && <Agreeing page={page} {...sides} />}
     </>
+  );
+}
+
+/** What the buyer of an open task waits for. */
+function WhileOpen({ task: { bidCount, maxBudgetCents } }: { task: Task }) {
+  if (bidCount === 0) {
+    return (
+      <Notice kind="info" title="Waiting for bids">
+        {formatMoney(maxBudgetCents)} stays held for it. Bids appear here as they arrive.
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="info" title="It is your turn: choose a bid">
+      You pay nothing before you accept a delivery. <a href="#bids">Compare {plural(bidCount, "bid")}</a>
+    </Notice>
   );
 }
 

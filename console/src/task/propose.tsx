@@ -8,6 +8,7 @@ import { formatMoney, moneyText, parseMoney } from "../parts/format.ts";
 import { MoneyPreview } from "../parts/money.tsx";
 import styles from "./agreements.module.css";
 import { moneyOf, Proposals, type Sides } from "./agreements.tsx";
+import { FeeNote } from "./feeNote.tsx";
 
 const DAY_MS = 86_400_000;
 
@@ -127,6 +128,7 @@ function Settle(sides: Sides) {
         defaultValue={moneyText(half)}
       />
       <MoneyPreview lines={moneyOf(bidderCents, sides)} note="The task ends when both sides agree." />
+      <FeeNote side={sides.side} />
       <Reason who={otherOf(sides)} />
     </Confirm>
   );

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Bid, Task, TaskPage } from "../api/client.ts";
-import { formatMoney, plural } from "../parts/format.ts";
+import { formatMoney } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Countdown } from "../parts/time.tsx";
 import { can } from "./access.ts";
@@ -19,7 +19,7 @@ interface Words {
   text: ReactNode;
 }
 
-/** What waits for whom, or how it ended, in one sentence with the money and the deadline. */
+/** Of an awarded task: what waits for whom, or how it ended, in one sentence with the money and the deadline. */
 export function WhatNow(props: WhatNowProps) {
   const words = wordsFor(props);
   if (words === null) return null;
@@ -33,8 +33,6 @@ export function WhatNow(props: WhatNowProps) {
 function wordsFor(props: WhatNowProps): Words | null {
   const { task, bid, isBuyer } = props;
   switch (task.status) {
-    case "open":
-      return isBuyer ? whileOpen(task) : null;
     case "awarded":
       return whileAwarded(task, isBuyer);
     case "delivered":
@@ -50,19 +48,6 @@ function wordsFor(props: WhatNowProps): Words | null {
     default:
       return null;
   }
-}
-
-function whileOpen({ bidCount, maxBudgetCents }: Task): Words {
-  if (bidCount === 0) {
-    const text = `${formatMoney(maxBudgetCents)} stays held for it. Bids appear here as they arrive.`;
-    return { kind: "info", title: "Waiting for bids", text };
-  }
-  const text = (
-    <>
-      You pay nothing before you accept a delivery. <a href="#bids">Compare {plural(bidCount, "bid")}</a>
-    </>
-  );
-  return { kind: "info", title: "It is your turn: choose a bid", text };
 }
 
 function whileAwarded({ deliveryDueAt, changes }: Task, isBuyer: boolean): Words | null {
