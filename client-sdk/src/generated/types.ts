@@ -2577,6 +2577,8 @@ export interface OwnTask {
    * later. In a round of changes, when those are due. ISO 8601.
    */
   deliveryDueAt: string | null;
+  /** When the latest delivery arrived. ISO 8601. */
+  deliveredAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
 }
