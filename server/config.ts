@@ -45,6 +45,8 @@ export interface Config {
   readonly mail: MailSettings | null;
   /** The sender of mails, also for the embedded mailbox. */
   readonly mailFrom: string;
+  /** Signs what the mail server reports of bounces and complaints; null takes no reports. */
+  readonly mailEventsSecret: string | null;
   readonly passwordBlocklist: PasswordBlocklist;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
@@ -166,6 +168,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     storage: readStorage(env),
     mail: readMail(env),
     mailFrom: env.MAIL_FROM ?? DEVELOPMENT_SENDER,
+    mailEventsSecret: env.MAIL_EVENTS_SECRET ?? null,
     passwordBlocklist: env.PASSWORD_BLOCKLIST ?? (production ? "builtIn" : "off"),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
@@ -212,10 +215,11 @@ function requireProductionSettings(config: Config): void {
   }
 }
 
-function weakSecrets({ sessionSecrets, metricsToken, processor }: Config): string[] {
+function weakSecrets({ sessionSecrets, metricsToken, mailEventsSecret, processor }: Config): string[] {
   const isWeak = {
     SESSION_SECRET: (sessionSecrets ?? []).some((secret) => isGuessable(secret, MIN_SECRET_BYTES)),
     METRICS_TOKEN: metricsToken !== null && isGuessable(metricsToken, MIN_TOKEN_BYTES),
+    MAIL_EVENTS_SECRET: mailEventsSecret !== null && isGuessable(mailEventsSecret, MIN_TOKEN_BYTES),
   };
   const weak = Object.entries(isWeak).flatMap(([name, weak]) => (weak ? [name] : []));
   const refusals = weak.map(

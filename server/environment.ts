@@ -136,6 +136,7 @@ export const Environment = z.object({
       error: must("be an address such as Rebid <rebid@example.com>"),
     })
     .optional(),
+  MAIL_EVENTS_SECRET: text.min(16, { error: must("have at least 16 characters") }).optional(),
   PASSWORD_BLOCKLIST: text.transform((value) => (value === "off" ? value : { file: resolve(value) })).optional(),
   S3_ENDPOINT: z.url({ error: must("be an address such as https://s3.example.com") }).optional(),
   S3_BUCKET: text.optional(),

@@ -29,6 +29,7 @@ export type Settings = Pick<
   | "appOrigins"
   | "corsOrigins"
   | "deliveryGraceSeconds"
+  | "mailEventsSecret"
   | "moderatorTotp"
   | "passwordBlocklist"
   | "operatorTimeZone"

@@ -43,6 +43,9 @@ export async function sendAccountMail(services: Sender, payload: JobPayload<"sen
   const link = linkOf(settings.publicUrl, purpose, token);
   if (!(await mail.send({ id: mailId, to: email, ...compose(purpose, link) }))) {
     log.warn({ mailId, userId }, "the mail server refuses the address of an account");
+    await database.query(
+      sql`UPDATE users SET email_verified_at = NULL WHERE id = ${userId}::uuid AND email = ${email}`,
+    );
   }
   await database.query(sql`
     UPDATE account_tokens SET sent_at = ${now.toISOString()}::timestamptz WHERE id = ${mailId}::uuid`);

@@ -16,6 +16,8 @@ interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** Further headers. */
+  readonly headers?: Record<string, string>;
 }
 
 /** Sends mails. */
@@ -56,11 +58,11 @@ export function openMail({ smtpUrl, from }: MailSettings): Mail {
 function mailThrough(transport: Transporter, from: string): Mail {
   const domain = from.slice(from.lastIndexOf("@") + 1).replace(/[^\w.-].*$/, "");
   return {
-    async send({ id, to, subject, text, html }) {
+    async send({ id, to, subject, text, html, headers = {} }) {
       try {
         // As an object, so that the address is not read as a list or as a name with an address.
         const recipient = { name: "", address: to };
-        await transport.sendMail({ from, to: recipient, subject, text, html, messageId: `<${id}@${domain}>` });
+        await transport.sendMail({ from, to: recipient, subject, text, html, headers, messageId: `<${id}@${domain}>` });
         return true;
       } catch (error) {
         if (isRefusedForGood(error)) return false;

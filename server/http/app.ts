@@ -10,6 +10,7 @@ import { commonHeaders } from "./commonHeaders.ts";
 import { serveConsole } from "./console.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
+import { mailLinks } from "./mailLinks.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
@@ -43,6 +44,7 @@ export function createApp(
   app.use(probes(services, config.stopping));
   app.use(shedLoad(load));
   app.use(processorEvents(services));
+  app.use(mailLinks(services));
   app.use("/trpc", rpcApi(appRouter, services));
   // The protocol's package and the tools are loaded by the first message.
   let mcp: RequestHandler | undefined;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Router } from "express";
+import { type Response, Router } from "express";
 import { faviconUrl, tokens, wordmark } from "../brand/brand.ts";
 import { allowOnly } from "./sendError.ts";
 
@@ -12,20 +12,26 @@ export interface HtmlPage {
   style?: string;
   /** Paths on this service. A page with scripts may also send requests to this service. */
   scripts?: readonly string[];
+  /** Whether the page has a form, which is sent to this service. */
+  hasForm?: true;
 }
 
 /** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */
 export function servePage(path: string, page: HtmlPage): Router {
-  const html = render(page);
-  const policy = contentSecurityPolicy(page);
+  const send = pageSender(page);
   return Router()
-    .get(path, (_request, response) => {
-      response.set("Content-Security-Policy", policy).type("html").send(html);
-    })
+    .get(path, (_request, response) => send(response))
     .all(path, allowOnly("GET"));
 }
 
-function contentSecurityPolicy({ style = "", scripts = [] }: HtmlPage): string {
+/** Returns what sends a page. */
+export function pageSender(page: HtmlPage): (response: Response) => void {
+  const html = render(page);
+  const policy = contentSecurityPolicy(page);
+  return (response) => void response.set("Content-Security-Policy", policy).type("html").send(html);
+}
+
+function contentSecurityPolicy({ style = "", scripts = [], hasForm = false }: HtmlPage): string {
   const inlineStyle = createHash("sha256")
     .update(sharedStyle + style)
     .digest("base64");
@@ -35,7 +41,7 @@ function contentSecurityPolicy({ style = "", scripts = [] }: HtmlPage): string {
     `style-src 'sha256-${inlineStyle}'`,
     ...(scripts.length > 0 ? ["script-src 'self'", "connect-src 'self'"] : []),
     "base-uri 'none'",
-    "form-action 'none'",
+    hasForm ? "form-action 'self'" : "form-action 'none'",
     "frame-ancestors 'none'",
   ].join("; ");
 }

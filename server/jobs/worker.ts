@@ -18,10 +18,14 @@ import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import { measuredJob } from "../measures.ts";
+import { planDigests } from "../notifications/digests.ts";
 import { startNotificationFollower } from "../notifications/follower.ts";
+import { mailNews } from "../notifications/news.ts";
+import { sendNotificationMail } from "../notifications/sendMail.ts";
 import { sendPush } from "../notifications/sendPush.ts";
+import { tendMails } from "../notifications/tend.ts";
 import type { Services } from "../services.ts";
-import { crontab } from "../store/crontab.ts";
+import { crontab, messageCrontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
 import { pruneFailedJobs, traceParentOf } from "../store/queue.ts";
 import { traced } from "../tracing.ts";
@@ -38,6 +42,10 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 /** Telling people, in a lane of its own: thousands of messages must not hold up a deadline. */
 const messageHandlers = {
   sendPush: handler(jobPayloads.sendPush, sendPush),
+  mailNews: handler(jobPayloads.mailNews, mailNews),
+  sendNotificationMail: handler(jobPayloads.sendNotificationMail, sendNotificationMail),
+  tendMails: handler(jobPayloads.tendMails, tendMails),
+  planDigests: handler(jobPayloads.planDigests, planDigests),
 };
 
 const handlers: Record<Exclude<JobName, keyof typeof messageHandlers>, ReturnType<typeof handler>> = {
@@ -92,7 +100,7 @@ export async function startWorker(
   });
   const messages = await startRunner(services, {
     taskList: taskListOf(services, messageHandlers),
-    crontab: "",
+    crontab: messageCrontab,
     concurrency: MESSAGE_CONCURRENCY,
   });
   const sweeps = startSweeps(services);

@@ -1,6 +1,7 @@
 import type { LogEvent } from "../schemas/event.ts";
-import type { Notification } from "../schemas/notification.ts";
+import type { MailPreference, Notification, NotificationKind } from "../schemas/notification.ts";
 import { type Sql, sql } from "../store/connection.ts";
+import { mailOf } from "./preferences.ts";
 import { stateJoins, waits } from "./state.ts";
 import { wordsOf } from "./words.ts";
 
@@ -8,6 +9,7 @@ import { wordsOf } from "./words.ts";
 export interface NotificationRow {
   id: string;
   userId: string;
+  kind: NotificationKind;
   keyLabel: string | null;
   timeZone: string | null;
   read: boolean;
@@ -18,13 +20,16 @@ export interface NotificationRow {
   eventData: unknown;
   /** Whether it still waits for its reader; null if it asks for nothing. */
   waits: boolean | null;
+  /** How its reader wants to be told of this kind by mail. */
+  mailPreference: MailPreference;
 }
 
 /** The rows that `NotificationRow` is made of. */
 export const selectNotifications: Sql = sql`
-  SELECT n.id, n.user_id AS "userId", n.key_label AS "keyLabel", u.time_zone AS "timeZone", n.read, n.created_at AS "createdAt", e.id AS "eventId",
-         e.type AS "eventType", e.created_at AS "eventCreatedAt", e.data AS "eventData", ${waits} AS waits
-  FROM notifications n JOIN users u ON u.id = n.user_id JOIN events e ON e.id = n.event_id ${stateJoins}`;
+  SELECT n.id, n.user_id AS "userId", n.kind, n.key_label AS "keyLabel", u.time_zone AS "timeZone", n.read, n.created_at AS "createdAt", e.id AS "eventId",
+         e.type AS "eventType", e.created_at AS "eventCreatedAt", e.data AS "eventData", ${waits} AS waits, ${mailOf(sql`n.kind`)} AS "mailPreference"
+  FROM notifications n JOIN users u ON u.id = n.user_id JOIN events e ON e.id = n.event_id ${stateJoins}
+  LEFT JOIN notification_preferences p ON p.user_id = n.user_id AND p.kind = n.kind`;
 
 export function eventOfRow({ eventId, eventType, eventCreatedAt, eventData }: NotificationRow): LogEvent {
   // Parsed with the schema of its type when it was recorded.

@@ -25,5 +25,7 @@ export const waits: Sql = sql`
     WHEN 'task.changes_declined' THEN t.status = 'delivered' AND ${isSameDelivery}
     WHEN 'question.asked' THEN t.status = 'open' AND q.answer IS NULL AND q.removed_at IS NULL
     WHEN 'agreement.proposed' THEN a.status = 'pending'
+    -- It asks for nothing, and is of no use when nobody can bid any more.
+    WHEN 'task.created' THEN CASE WHEN t.status <> 'open' THEN false END
     WHEN 'message.posted' THEN c.read < CASE c.side WHEN 'buyer' THEN m.to_buyer ELSE m.to_bidder END
   END END`;

@@ -8,6 +8,8 @@ export interface Happened {
   recipients: readonly string[];
   /** Null for the clock, a job or an operator. */
   actor: EventActor | null;
+  /** Who is told of each new task. */
+  followers: readonly string[];
 }
 
 const bidderOf = ({ event: { data } }: Happened) => ("bid" in data ? [data.bid.bidder.id] : []);
@@ -21,8 +23,7 @@ const audiences = {
   others: ({ recipients, actor }: Happened) => recipients.filter((id) => id !== actor?.userId),
   everyone: ({ recipients }: Happened) => recipients,
   bidderAndByClockBuyer: (happened: Happened) => (happened.actor === null ? happened.recipients : bidderOf(happened)),
-  /** Followers of the market: few follow each task as it comes, so they are not listed with the event. */
-  followers: () => [],
+  followers: ({ followers }: Happened) => followers,
 } satisfies Record<string, (happened: Happened) => readonly string[]>;
 
 interface Rule {

@@ -24,11 +24,13 @@ interface Phrases<Type extends LogEventType> {
   /** To those whom others, or the clock, tell. */
   title(data: Data<Type>, reader: Reader): string;
   text(data: Data<Type>, reader: Reader): string;
+  /** What to do by when, for a subject; left out where nothing is asked. */
+  ask?(data: Data<Type>, reader: Reader): string;
   /** Of one's own agent: what it "did". */
   own(data: Data<Type>): string;
 }
 
-const money = (cents: number) => `$${(Math.abs(cents) / 100).toFixed(2)}`;
+export const money = (cents: number) => `$${(Math.abs(cents) / 100).toFixed(2)}`;
 const MAX_QUOTED = 80;
 
 /** A title in quotation marks, shortened. */
@@ -81,6 +83,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "task.awarded": {
     title: (data) => `You won ${of(data)} for ${money(data.bid.priceCents)}`,
     text: ({ task }, reader) => `Deliver by ${timeFor(task.deliveryDueAt, reader)}. The money is held for you.`,
+    ask: ({ task }, reader) => `deliver by ${timeFor(task.deliveryDueAt, reader)}`,
     own: (data) => `awarded ${of(data)} for ${money(data.bid.priceCents)}`,
   },
   "task.accepted": {
@@ -98,12 +101,14 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     title: (data) => `Changes to ${of(data)} are asked for`,
     text: ({ task }, reader) =>
       `Deliver them, or decline, by ${timeFor(task.deliveryDueAt, reader)}. Otherwise your earlier delivery stands again.`,
+    ask: ({ task }, reader) => `deliver or decline by ${timeFor(task.deliveryDueAt, reader)}`,
     own: (data) => `asked for changes to ${of(data)}`,
   },
   "task.changes_declined": {
     title: (data) => `The earlier delivery of ${of(data)} stands again`,
     text: ({ task }, reader) =>
       `Accept or dispute it by ${timeFor(task.acceptanceDeadlineAt, reader)}. Otherwise the bidder is paid.`,
+    ask: ({ task }, reader) => `accept or dispute by ${timeFor(task.acceptanceDeadlineAt, reader)}`,
     own: (data) => `declined the changes to ${of(data)}`,
   },
   "task.disputed": {
@@ -137,6 +142,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     title: (data, reader) => `${otherSide(data, reader)} proposes ${agreed[data.agreement.kind]}: ${of(data)}`,
     text: ({ agreement }, reader) =>
       `${termsOf(agreement, reader)}Answer by ${timeFor(agreement.expiresAt, reader)}. Without an answer, nothing changes.`,
+    ask: ({ agreement }, reader) => `answer by ${timeFor(agreement.expiresAt, reader)}`,
     own: (data) => `proposed ${agreed[data.agreement.kind]} for ${of(data)}`,
   },
   "agreement.ended": {
@@ -151,6 +157,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     title: (data) => `New bid of ${money(data.bid.priceCents)} on ${of(data)}`,
     text: ({ bid }) =>
       `${bid.bidder.displayName} would deliver within ${bid.etaHours} hours. Award it if it suits you.`,
+    ask: () => "award it if it suits you",
     own: (data) => `bid ${money(data.bid.priceCents)} on ${of(data)}`,
   },
   "bid.updated": {
@@ -178,6 +185,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     text: (data, reader) =>
       `Accept or dispute it by ${timeFor(data.task.acceptanceDeadlineAt, reader)}. Otherwise ` +
       `${data.bid.bidder.displayName} is paid ${money(data.bid.priceCents)}.`,
+    ask: ({ task }, reader) => `accept or dispute by ${timeFor(task.acceptanceDeadlineAt, reader)}`,
     own: (data) => `delivered ${of(data)}`,
   },
   "rating.posted": {
@@ -188,6 +196,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "question.asked": {
     title: (data) => `A question about ${of(data)}`,
     text: ({ question }) => `${question.asker.displayName} asks. Everyone sees your answer.`,
+    ask: () => "answer it",
     own: (data) => `asked about ${of(data)}`,
   },
   "question.answered": {
@@ -259,6 +268,12 @@ function pathOf({ data }: LogEvent): string {
   if ("payout" in data) return "/app/wallet/payouts";
   if ("topup" in data) return "/app/wallet";
   return "key" in data ? "/app/keys" : "/app/account";
+}
+
+/** What to do by when; null where nothing is asked. */
+export function askOf(event: LogEvent, reader: Reader): string | null {
+  const { ask } = phrases[event.type] as unknown as Phrases<LogEventType>; // as in `wordsOf`
+  return reader.keyLabel === null && ask !== undefined ? ask(event.data, reader) : null;
 }
 
 /** Says what happened, to this reader. */

@@ -13,11 +13,16 @@ export const crontab = `
 7 * * * * resealFactors
 */5 * * * * pruneRateLimits`;
 
+/** The same for the lane of messages. Zones differ by quarters of an hour. */
+export const messageCrontab = `
+* * * * * tendMails
+0,15,30,45 * * * * planDigests`;
+
 const MINUTE_MS = 60_000;
 
 /** Returns the jobs of the crontab that fall due after `from`, up to and including `to`: each once, however often. */
 export function findScheduled(from: Date, to: Date): string[] {
-  const waiting = new Set(parseCrontab(crontab));
+  const waiting = new Set(parseCrontab(`${crontab}${messageCrontab}`));
   const found: string[] = [];
   // Backwards, so that no more minutes are looked at than a day has: every job has its turn within one.
   for (

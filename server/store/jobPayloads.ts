@@ -37,6 +37,14 @@ export const jobPayloads = {
     message: z.strictObject({ id: z.uuid(), title: z.string(), text: z.string(), url: z.string() }),
     until: z.iso.datetime(),
   }),
+  /** Puts what is to be mailed to a person at once into mails. */
+  mailNews: z.strictObject({ userId: z.uuid() }),
+  /** Sends a mail about notifications, if it is still true. */
+  sendNotificationMail: z.strictObject({ mailId: z.uuid() }),
+  /** Reminds people of deadlines, and finds mails that have lost their jobs. */
+  tendMails: z.object({}),
+  /** Plans the daily mails of everyone where it is 8 o'clock. */
+  planDigests: z.object({}),
   /** Deletes tokens of mails that have expired, sessions that have ended, and API keys that ended 90 days ago. */
   pruneAccounts: z.object({}),
   /** Deletes events of the payment processor that were applied, and top-ups that were not paid, after 90 days. */

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { currentTraceParent, TRACE_PARENT } from "../tracing.ts";
 
 /** `whsec_` and 32 random bytes in hex. */
@@ -19,6 +19,25 @@ export function signatureOf(body: Buffer, signingSecret: string, now: Date): str
   const seconds = Math.floor(now.getTime() / 1000);
   const hmac = createHmac("sha256", signingSecret).update(`${seconds}.`).update(body).digest("hex");
   return `t=${seconds},v1=${hmac}`;
+}
+
+/** Receivers refuse what was signed longer ago. */
+const TOLERANCE_SECONDS = 300;
+
+/** Whether somebody who has the secret signed a body in this way, within the last five minutes. */
+export function isSignedBy(body: Buffer, header: string | undefined, signingSecret: string, now: Date): boolean {
+  const [, seconds = "", hex = ""] = /^t=(\d{1,12}),v1=([0-9a-f]{64})$/.exec(header ?? "") ?? [];
+  if (hex === "") return false;
+  const signedAt = new Date(Number(seconds) * 1_000);
+  const isRecent = Math.abs(now.getTime() - signedAt.getTime()) <= TOLERANCE_SECONDS * 1_000;
+  const expected = Buffer.from(signatureOf(body, signingSecret, signedAt));
+  return (
+    isRecent &&
+    timingSafeEqual(
+      expected,
+      Buffer.from(`t=${Number(seconds)},v1=${hex}`.padEnd(expected.length).slice(0, expected.length)),
+    )
+  );
 }
 
 /** The headers of one attempt. Source: docs/contract.md "Events and webhooks". */

@@ -191,6 +191,7 @@ async function start(
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
         agreementSeconds: 604_800,
+        mailEventsSecret: null,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         operatorTimeZone: "UTC",

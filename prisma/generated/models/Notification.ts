@@ -33,6 +33,8 @@ export type NotificationMinAggregateOutputType = {
   kind: string | null
   keyLabel: string | null
   read: boolean | null
+  mail: string | null
+  mailId: string | null
   createdAt: Date | null
 }
 
@@ -45,6 +47,8 @@ export type NotificationMaxAggregateOutputType = {
   kind: string | null
   keyLabel: string | null
   read: boolean | null
+  mail: string | null
+  mailId: string | null
   createdAt: Date | null
 }
 
@@ -57,6 +61,8 @@ export type NotificationCountAggregateOutputType = {
   kind: number
   keyLabel: number
   read: number
+  mail: number
+  mailId: number
   createdAt: number
   _all: number
 }
@@ -71,6 +77,8 @@ export type NotificationMinAggregateInputType = {
   kind?: true
   keyLabel?: true
   read?: true
+  mail?: true
+  mailId?: true
   createdAt?: true
 }
 
@@ -83,6 +91,8 @@ export type NotificationMaxAggregateInputType = {
   kind?: true
   keyLabel?: true
   read?: true
+  mail?: true
+  mailId?: true
   createdAt?: true
 }
 
@@ -95,6 +105,8 @@ export type NotificationCountAggregateInputType = {
   kind?: true
   keyLabel?: true
   read?: true
+  mail?: true
+  mailId?: true
   createdAt?: true
   _all?: true
 }
@@ -180,6 +192,8 @@ export type NotificationGroupByOutputType = {
   kind: string
   keyLabel: string | null
   read: boolean
+  mail: string | null
+  mailId: string | null
   createdAt: Date
   _count: NotificationCountAggregateOutputType | null
   _min: NotificationMinAggregateOutputType | null
@@ -213,6 +227,8 @@ export type NotificationWhereInput = {
   kind?: Prisma.StringFilter<"Notification"> | string
   keyLabel?: Prisma.StringNullableFilter<"Notification"> | string | null
   read?: Prisma.BoolFilter<"Notification"> | boolean
+  mail?: Prisma.StringNullableFilter<"Notification"> | string | null
+  mailId?: Prisma.UuidNullableFilter<"Notification"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Notification"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -227,6 +243,8 @@ export type NotificationOrderByWithRelationInput = {
   kind?: Prisma.SortOrder
   keyLabel?: Prisma.SortOrderInput | Prisma.SortOrder
   read?: Prisma.SortOrder
+  mail?: Prisma.SortOrderInput | Prisma.SortOrder
+  mailId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   event?: Prisma.EventOrderByWithRelationInput
@@ -247,6 +265,8 @@ export type NotificationWhereUniqueInput = Prisma.AtLeast<{
   kind?: Prisma.StringFilter<"Notification"> | string
   keyLabel?: Prisma.StringNullableFilter<"Notification"> | string | null
   read?: Prisma.BoolFilter<"Notification"> | boolean
+  mail?: Prisma.StringNullableFilter<"Notification"> | string | null
+  mailId?: Prisma.UuidNullableFilter<"Notification"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Notification"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -261,6 +281,8 @@ export type NotificationOrderByWithAggregationInput = {
   kind?: Prisma.SortOrder
   keyLabel?: Prisma.SortOrderInput | Prisma.SortOrder
   read?: Prisma.SortOrder
+  mail?: Prisma.SortOrderInput | Prisma.SortOrder
+  mailId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.NotificationCountOrderByAggregateInput
   _max?: Prisma.NotificationMaxOrderByAggregateInput
@@ -279,6 +301,8 @@ export type NotificationScalarWhereWithAggregatesInput = {
   kind?: Prisma.StringWithAggregatesFilter<"Notification"> | string
   keyLabel?: Prisma.StringNullableWithAggregatesFilter<"Notification"> | string | null
   read?: Prisma.BoolWithAggregatesFilter<"Notification"> | boolean
+  mail?: Prisma.StringNullableWithAggregatesFilter<"Notification"> | string | null
+  mailId?: Prisma.UuidNullableWithAggregatesFilter<"Notification"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Notification"> | Date | string
 }
 
@@ -289,6 +313,8 @@ export type NotificationCreateInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
   user: Prisma.UserCreateNestedOneWithoutNotificationsInput
   event: Prisma.EventCreateNestedOneWithoutNotificationsInput
@@ -303,6 +329,8 @@ export type NotificationUncheckedCreateInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -313,6 +341,8 @@ export type NotificationUpdateInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutNotificationsNestedInput
   event?: Prisma.EventUpdateOneRequiredWithoutNotificationsNestedInput
@@ -327,6 +357,8 @@ export type NotificationUncheckedUpdateInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -339,6 +371,8 @@ export type NotificationCreateManyInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -349,6 +383,8 @@ export type NotificationUpdateManyMutationInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -361,6 +397,8 @@ export type NotificationUncheckedUpdateManyInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -398,6 +436,8 @@ export type NotificationCountOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   keyLabel?: Prisma.SortOrder
   read?: Prisma.SortOrder
+  mail?: Prisma.SortOrder
+  mailId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -410,6 +450,8 @@ export type NotificationMaxOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   keyLabel?: Prisma.SortOrder
   read?: Prisma.SortOrder
+  mail?: Prisma.SortOrder
+  mailId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -422,6 +464,8 @@ export type NotificationMinOrderByAggregateInput = {
   kind?: Prisma.SortOrder
   keyLabel?: Prisma.SortOrder
   read?: Prisma.SortOrder
+  mail?: Prisma.SortOrder
+  mailId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -516,6 +560,8 @@ export type NotificationCreateWithoutUserInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
   event: Prisma.EventCreateNestedOneWithoutNotificationsInput
 }
@@ -528,6 +574,8 @@ export type NotificationUncheckedCreateWithoutUserInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -569,6 +617,8 @@ export type NotificationScalarWhereInput = {
   kind?: Prisma.StringFilter<"Notification"> | string
   keyLabel?: Prisma.StringNullableFilter<"Notification"> | string | null
   read?: Prisma.BoolFilter<"Notification"> | boolean
+  mail?: Prisma.StringNullableFilter<"Notification"> | string | null
+  mailId?: Prisma.UuidNullableFilter<"Notification"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Notification"> | Date | string
 }
 
@@ -579,6 +629,8 @@ export type NotificationCreateWithoutEventInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
   user: Prisma.UserCreateNestedOneWithoutNotificationsInput
 }
@@ -591,6 +643,8 @@ export type NotificationUncheckedCreateWithoutEventInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -628,6 +682,8 @@ export type NotificationCreateManyUserInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -638,6 +694,8 @@ export type NotificationUpdateWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   event?: Prisma.EventUpdateOneRequiredWithoutNotificationsNestedInput
 }
@@ -650,6 +708,8 @@ export type NotificationUncheckedUpdateWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -661,6 +721,8 @@ export type NotificationUncheckedUpdateManyWithoutUserInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -672,6 +734,8 @@ export type NotificationCreateManyEventInput = {
   kind: string
   keyLabel?: string | null
   read?: boolean
+  mail?: string | null
+  mailId?: string | null
   createdAt: Date | string
 }
 
@@ -682,6 +746,8 @@ export type NotificationUpdateWithoutEventInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutNotificationsNestedInput
 }
@@ -694,6 +760,8 @@ export type NotificationUncheckedUpdateWithoutEventInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -705,6 +773,8 @@ export type NotificationUncheckedUpdateManyWithoutEventInput = {
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   keyLabel?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   read?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  mail?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mailId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -719,6 +789,8 @@ export type NotificationSelect<ExtArgs extends runtime.Types.Extensions.Internal
   kind?: boolean
   keyLabel?: boolean
   read?: boolean
+  mail?: boolean
+  mailId?: boolean
   createdAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -733,6 +805,8 @@ export type NotificationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   kind?: boolean
   keyLabel?: boolean
   read?: boolean
+  mail?: boolean
+  mailId?: boolean
   createdAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -747,6 +821,8 @@ export type NotificationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   kind?: boolean
   keyLabel?: boolean
   read?: boolean
+  mail?: boolean
+  mailId?: boolean
   createdAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -761,10 +837,12 @@ export type NotificationSelectScalar = {
   kind?: boolean
   keyLabel?: boolean
   read?: boolean
+  mail?: boolean
+  mailId?: boolean
   createdAt?: boolean
 }
 
-export type NotificationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "eventId" | "actId" | "type" | "kind" | "keyLabel" | "read" | "createdAt", ExtArgs["result"]["notification"]>
+export type NotificationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "eventId" | "actId" | "type" | "kind" | "keyLabel" | "read" | "mail" | "mailId" | "createdAt", ExtArgs["result"]["notification"]>
 export type NotificationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -793,6 +871,8 @@ export type $NotificationPayload<ExtArgs extends runtime.Types.Extensions.Intern
     kind: string
     keyLabel: string | null
     read: boolean
+    mail: string | null
+    mailId: string | null
     createdAt: Date
   }, ExtArgs["result"]["notification"]>
   composites: {}
@@ -1227,6 +1307,8 @@ export interface NotificationFieldRefs {
   readonly kind: Prisma.FieldRef<"Notification", 'String'>
   readonly keyLabel: Prisma.FieldRef<"Notification", 'String'>
   readonly read: Prisma.FieldRef<"Notification", 'Boolean'>
+  readonly mail: Prisma.FieldRef<"Notification", 'String'>
+  readonly mailId: Prisma.FieldRef<"Notification", 'String'>
   readonly createdAt: Prisma.FieldRef<"Notification", 'DateTime'>
 }
     

@@ -421,6 +421,7 @@ export type TaskWhereInput = {
   messages?: Prisma.MessageListRelationFilter
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
+  reminders?: Prisma.NotificationMailListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
   changeRounds?: Prisma.ChangeRoundListRelationFilter
   agreements?: Prisma.AgreementListRelationFilter
@@ -466,6 +467,7 @@ export type TaskOrderByWithRelationInput = {
   messages?: Prisma.MessageOrderByRelationAggregateInput
   questions?: Prisma.QuestionOrderByRelationAggregateInput
   events?: Prisma.EventOrderByRelationAggregateInput
+  reminders?: Prisma.NotificationMailOrderByRelationAggregateInput
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
   changeRounds?: Prisma.ChangeRoundOrderByRelationAggregateInput
   agreements?: Prisma.AgreementOrderByRelationAggregateInput
@@ -514,6 +516,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   messages?: Prisma.MessageListRelationFilter
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
+  reminders?: Prisma.NotificationMailListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
   changeRounds?: Prisma.ChangeRoundListRelationFilter
   agreements?: Prisma.AgreementListRelationFilter
@@ -624,6 +627,7 @@ export type TaskCreateInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -666,6 +670,7 @@ export type TaskUncheckedCreateInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -708,6 +713,7 @@ export type TaskUpdateInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -750,6 +756,7 @@ export type TaskUncheckedUpdateInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -1274,6 +1281,22 @@ export type TaskUpdateOneRequiredWithoutAgreementsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutAgreementsInput, Prisma.TaskUpdateWithoutAgreementsInput>, Prisma.TaskUncheckedUpdateWithoutAgreementsInput>
 }
 
+export type TaskCreateNestedOneWithoutRemindersInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutRemindersInput, Prisma.TaskUncheckedCreateWithoutRemindersInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRemindersInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutRemindersNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutRemindersInput, Prisma.TaskUncheckedCreateWithoutRemindersInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRemindersInput
+  upsert?: Prisma.TaskUpsertWithoutRemindersInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutRemindersInput, Prisma.TaskUpdateWithoutRemindersInput>, Prisma.TaskUncheckedUpdateWithoutRemindersInput>
+}
+
 export type TaskCreateNestedOneWithoutEventsInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutEventsInput, Prisma.TaskUncheckedCreateWithoutEventsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutEventsInput
@@ -1323,6 +1346,7 @@ export type TaskCreateWithoutBuyerInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -1364,6 +1388,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -1415,6 +1440,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -1456,6 +1482,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -1572,6 +1599,7 @@ export type TaskCreateWithoutQuestionsInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -1613,6 +1641,7 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -1670,6 +1699,7 @@ export type TaskUpdateWithoutQuestionsInput = {
   uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -1711,6 +1741,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -1752,6 +1783,7 @@ export type TaskCreateWithoutMessagesInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -1793,6 +1825,7 @@ export type TaskUncheckedCreateWithoutMessagesInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -1850,6 +1883,7 @@ export type TaskUpdateWithoutMessagesInput = {
   uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -1891,6 +1925,7 @@ export type TaskUncheckedUpdateWithoutMessagesInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -1933,6 +1968,7 @@ export type TaskCreateWithoutDisputeInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -1974,6 +2010,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -2031,6 +2068,7 @@ export type TaskUpdateWithoutDisputeInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -2072,6 +2110,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -2113,6 +2152,7 @@ export type TaskCreateWithoutRatingsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -2154,6 +2194,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -2211,6 +2252,7 @@ export type TaskUpdateWithoutRatingsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -2252,6 +2294,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -2293,6 +2336,7 @@ export type TaskCreateWithoutMedianOfInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -2334,6 +2378,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -2391,6 +2436,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -2432,6 +2478,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -2473,6 +2520,7 @@ export type TaskCreateWithoutTransfersInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -2514,6 +2562,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -2571,6 +2620,7 @@ export type TaskUpdateWithoutTransfersInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -2612,6 +2662,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -2652,6 +2703,7 @@ export type TaskCreateWithoutBidsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -2693,6 +2745,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -2739,6 +2792,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -2780,6 +2834,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -2842,6 +2897,7 @@ export type TaskUpdateWithoutBidsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -2883,6 +2939,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -2940,6 +2997,7 @@ export type TaskCreateWithoutUploadsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -2981,6 +3039,7 @@ export type TaskUncheckedCreateWithoutUploadsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -3038,6 +3097,7 @@ export type TaskUpdateWithoutUploadsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -3079,6 +3139,7 @@ export type TaskUncheckedUpdateWithoutUploadsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -3120,6 +3181,7 @@ export type TaskCreateWithoutArtifactsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -3161,6 +3223,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -3218,6 +3281,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -3259,6 +3323,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -3301,6 +3366,7 @@ export type TaskCreateWithoutChangeRoundsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -3342,6 +3408,7 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -3399,6 +3466,7 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -3440,6 +3508,7 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -3481,6 +3550,7 @@ export type TaskCreateWithoutAgreementsInput = {
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -3522,6 +3592,7 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -3579,6 +3650,7 @@ export type TaskUpdateWithoutAgreementsInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -3620,8 +3692,193 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutRemindersInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutRemindersInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutRemindersInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutRemindersInput, Prisma.TaskUncheckedCreateWithoutRemindersInput>
+}
+
+export type TaskUpsertWithoutRemindersInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutRemindersInput, Prisma.TaskUncheckedUpdateWithoutRemindersInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutRemindersInput, Prisma.TaskUncheckedCreateWithoutRemindersInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutRemindersInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutRemindersInput, Prisma.TaskUncheckedUpdateWithoutRemindersInput>
+}
+
+export type TaskUpdateWithoutRemindersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutRemindersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3660,6 +3917,7 @@ export type TaskCreateWithoutEventsInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
   messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
@@ -3701,6 +3959,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
@@ -3758,6 +4017,7 @@ export type TaskUpdateWithoutEventsInput = {
   uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -3799,6 +4059,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -3898,6 +4159,7 @@ export type TaskUpdateWithoutBuyerInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -3939,6 +4201,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -4009,6 +4272,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -4050,6 +4314,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -4149,6 +4414,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
@@ -4190,6 +4456,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -4239,6 +4506,7 @@ export type TaskCountOutputType = {
   messages: number
   questions: number
   events: number
+  reminders: number
   transfers: number
   changeRounds: number
   agreements: number
@@ -4253,6 +4521,7 @@ export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   messages?: boolean | TaskCountOutputTypeCountMessagesArgs
   questions?: boolean | TaskCountOutputTypeCountQuestionsArgs
   events?: boolean | TaskCountOutputTypeCountEventsArgs
+  reminders?: boolean | TaskCountOutputTypeCountRemindersArgs
   transfers?: boolean | TaskCountOutputTypeCountTransfersArgs
   changeRounds?: boolean | TaskCountOutputTypeCountChangeRoundsArgs
   agreements?: boolean | TaskCountOutputTypeCountAgreementsArgs
@@ -4310,6 +4579,13 @@ export type TaskCountOutputTypeCountQuestionsArgs<ExtArgs extends runtime.Types.
  */
 export type TaskCountOutputTypeCountEventsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.EventWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountRemindersArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.NotificationMailWhereInput
 }
 
 /**
@@ -4385,6 +4661,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   messages?: boolean | Prisma.Task$messagesArgs<ExtArgs>
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
+  reminders?: boolean | Prisma.Task$remindersArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
   agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
@@ -4501,6 +4778,7 @@ export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   messages?: boolean | Prisma.Task$messagesArgs<ExtArgs>
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
+  reminders?: boolean | Prisma.Task$remindersArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
   agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
@@ -4532,6 +4810,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     messages: Prisma.$MessagePayload<ExtArgs>[]
     questions: Prisma.$QuestionPayload<ExtArgs>[]
     events: Prisma.$EventPayload<ExtArgs>[]
+    reminders: Prisma.$NotificationMailPayload<ExtArgs>[]
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
     changeRounds: Prisma.$ChangeRoundPayload<ExtArgs>[]
     agreements: Prisma.$AgreementPayload<ExtArgs>[]
@@ -4970,6 +5249,7 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   messages<T extends Prisma.Task$messagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$messagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MessagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   questions<T extends Prisma.Task$questionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$questionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   events<T extends Prisma.Task$eventsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$eventsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  reminders<T extends Prisma.Task$remindersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$remindersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationMailPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   transfers<T extends Prisma.Task$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   changeRounds<T extends Prisma.Task$changeRoundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$changeRoundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ChangeRoundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   agreements<T extends Prisma.Task$agreementsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$agreementsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AgreementPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -5612,6 +5892,30 @@ export type Task$eventsArgs<ExtArgs extends runtime.Types.Extensions.InternalArg
   take?: number
   skip?: number
   distinct?: Prisma.EventScalarFieldEnum | Prisma.EventScalarFieldEnum[]
+}
+
+/**
+ * Task.reminders
+ */
+export type Task$remindersArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the NotificationMail
+   */
+  select?: Prisma.NotificationMailSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the NotificationMail
+   */
+  omit?: Prisma.NotificationMailOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.NotificationMailInclude<ExtArgs> | null
+  where?: Prisma.NotificationMailWhereInput
+  orderBy?: Prisma.NotificationMailOrderByWithRelationInput | Prisma.NotificationMailOrderByWithRelationInput[]
+  cursor?: Prisma.NotificationMailWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.NotificationMailScalarFieldEnum | Prisma.NotificationMailScalarFieldEnum[]
 }
 
 /**

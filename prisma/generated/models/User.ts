@@ -249,6 +249,7 @@ export type UserWhereInput = {
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
+  notificationMails?: Prisma.NotificationMailListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }
@@ -291,6 +292,7 @@ export type UserOrderByWithRelationInput = {
   pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
   notifications?: Prisma.NotificationOrderByRelationAggregateInput
   notificationPreferences?: Prisma.NotificationPreferenceOrderByRelationAggregateInput
+  notificationMails?: Prisma.NotificationMailOrderByRelationAggregateInput
   moderated?: Prisma.ModerationActionOrderByRelationAggregateInput
   moderations?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
@@ -336,6 +338,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
+  notificationMails?: Prisma.NotificationMailListRelationFilter
   moderated?: Prisma.ModerationActionListRelationFilter
   moderations?: Prisma.ModerationActionListRelationFilter
 }, "id" | "email" | "createdAt">
@@ -410,6 +413,7 @@ export type UserCreateInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -452,6 +456,7 @@ export type UserUncheckedCreateInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -494,6 +499,7 @@ export type UserUpdateInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -536,6 +542,7 @@ export type UserUncheckedUpdateInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -978,6 +985,20 @@ export type UserUpdateOneRequiredWithoutNotificationsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutNotificationsInput, Prisma.UserUpdateWithoutNotificationsInput>, Prisma.UserUncheckedUpdateWithoutNotificationsInput>
 }
 
+export type UserCreateNestedOneWithoutNotificationMailsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationMailsInput, Prisma.UserUncheckedCreateWithoutNotificationMailsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationMailsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutNotificationMailsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationMailsInput, Prisma.UserUncheckedCreateWithoutNotificationMailsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationMailsInput
+  upsert?: Prisma.UserUpsertWithoutNotificationMailsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutNotificationMailsInput, Prisma.UserUpdateWithoutNotificationMailsInput>, Prisma.UserUncheckedUpdateWithoutNotificationMailsInput>
+}
+
 export type UserCreateNestedOneWithoutNotificationPreferencesInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutNotificationPreferencesInput, Prisma.UserUncheckedCreateWithoutNotificationPreferencesInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutNotificationPreferencesInput
@@ -1099,6 +1120,7 @@ export type UserCreateWithoutSessionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1140,6 +1162,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1197,6 +1220,7 @@ export type UserUpdateWithoutSessionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1238,6 +1262,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1279,6 +1304,7 @@ export type UserCreateWithoutAccountTokensInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1320,6 +1346,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1377,6 +1404,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1418,6 +1446,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1459,6 +1488,7 @@ export type UserCreateWithoutApiKeysInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1500,6 +1530,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1557,6 +1588,7 @@ export type UserUpdateWithoutApiKeysInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1598,6 +1630,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1639,6 +1672,7 @@ export type UserCreateWithoutTotpFactorInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1680,6 +1714,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1737,6 +1772,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1778,6 +1814,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1819,6 +1856,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -1860,6 +1898,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1917,6 +1956,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -1958,6 +1998,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1999,6 +2040,7 @@ export type UserCreateWithoutQuestionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2040,6 +2082,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2097,6 +2140,7 @@ export type UserUpdateWithoutQuestionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2138,6 +2182,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2179,6 +2224,7 @@ export type UserCreateWithoutMessagesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2220,6 +2266,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2277,6 +2324,7 @@ export type UserUpdateWithoutMessagesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2318,6 +2366,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2359,6 +2408,7 @@ export type UserCreateWithoutConversationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2400,6 +2450,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2446,6 +2497,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2487,6 +2539,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2544,6 +2597,7 @@ export type UserUpdateWithoutConversationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2585,6 +2639,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2637,6 +2692,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2678,6 +2734,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2719,6 +2776,7 @@ export type UserCreateWithoutResolutionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2760,6 +2818,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2817,6 +2876,7 @@ export type UserUpdateWithoutResolutionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -2858,6 +2918,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2899,6 +2960,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -2940,6 +3002,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2986,6 +3049,7 @@ export type UserCreateWithoutRatingsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3027,6 +3091,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3084,6 +3149,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3125,6 +3191,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3177,6 +3244,7 @@ export type UserUpdateWithoutRatingsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3218,6 +3286,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3259,6 +3328,7 @@ export type UserCreateWithoutReputationInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3300,6 +3370,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3357,6 +3428,7 @@ export type UserUpdateWithoutReputationInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3398,6 +3470,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3439,6 +3512,7 @@ export type UserCreateWithoutWalletInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3480,6 +3554,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3537,6 +3612,7 @@ export type UserUpdateWithoutWalletInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3578,6 +3654,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3619,6 +3696,7 @@ export type UserCreateWithoutTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3660,6 +3738,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3706,6 +3785,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -3747,6 +3827,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3804,6 +3885,7 @@ export type UserUpdateWithoutTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3845,6 +3927,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3897,6 +3980,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -3938,6 +4022,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3979,6 +4064,7 @@ export type UserCreateWithoutBidsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4020,6 +4106,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4077,6 +4164,7 @@ export type UserUpdateWithoutBidsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4118,6 +4206,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4159,6 +4248,7 @@ export type UserCreateWithoutUploadsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4200,6 +4290,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4257,6 +4348,7 @@ export type UserUpdateWithoutUploadsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4298,6 +4390,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4339,6 +4432,7 @@ export type UserCreateWithoutArtifactsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4380,6 +4474,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4437,6 +4532,7 @@ export type UserUpdateWithoutArtifactsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4478,6 +4574,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4519,6 +4616,7 @@ export type UserCreateWithoutFileTotalInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -4560,6 +4658,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4617,6 +4716,7 @@ export type UserUpdateWithoutFileTotalInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -4658,6 +4758,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4700,6 +4801,7 @@ export type UserCreateWithoutModeratedInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
@@ -4741,6 +4843,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4787,6 +4890,7 @@ export type UserCreateWithoutModerationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
 }
 
@@ -4828,6 +4932,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
 }
 
@@ -4885,6 +4990,7 @@ export type UserUpdateWithoutModeratedInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
@@ -4926,6 +5032,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4978,6 +5085,7 @@ export type UserUpdateWithoutModerationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
 }
 
@@ -5019,6 +5127,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
 }
 
@@ -5059,6 +5168,7 @@ export type UserCreateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5100,6 +5210,7 @@ export type UserUncheckedCreateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5157,6 +5268,7 @@ export type UserUpdateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5197,6 +5309,191 @@ export type UserUncheckedUpdateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutNotificationMailsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutNotificationMailsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutNotificationMailsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationMailsInput, Prisma.UserUncheckedCreateWithoutNotificationMailsInput>
+}
+
+export type UserUpsertWithoutNotificationMailsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutNotificationMailsInput, Prisma.UserUncheckedUpdateWithoutNotificationMailsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutNotificationMailsInput, Prisma.UserUncheckedCreateWithoutNotificationMailsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutNotificationMailsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutNotificationMailsInput, Prisma.UserUncheckedUpdateWithoutNotificationMailsInput>
+}
+
+export type UserUpdateWithoutNotificationMailsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutNotificationMailsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
@@ -5239,6 +5536,7 @@ export type UserCreateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5280,6 +5578,7 @@ export type UserUncheckedCreateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5337,6 +5636,7 @@ export type UserUpdateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5378,6 +5678,7 @@ export type UserUncheckedUpdateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5419,6 +5720,7 @@ export type UserCreateWithoutTopupsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5460,6 +5762,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5517,6 +5820,7 @@ export type UserUpdateWithoutTopupsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5558,6 +5862,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5599,6 +5904,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5640,6 +5946,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5697,6 +6004,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5738,6 +6046,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5779,6 +6088,7 @@ export type UserCreateWithoutPayoutsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -5820,6 +6130,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -5877,6 +6188,7 @@ export type UserUpdateWithoutPayoutsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -5918,6 +6230,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -5959,6 +6272,7 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -6000,6 +6314,7 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -6057,6 +6372,7 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -6098,6 +6414,7 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -6139,6 +6456,7 @@ export type UserCreateWithoutWebhooksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
@@ -6180,6 +6498,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
   moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
@@ -6237,6 +6556,7 @@ export type UserUpdateWithoutWebhooksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
@@ -6278,6 +6598,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -6310,6 +6631,7 @@ export type UserCountOutputType = {
   pushSubscriptions: number
   notifications: number
   notificationPreferences: number
+  notificationMails: number
   moderated: number
   moderations: number
 }
@@ -6337,6 +6659,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
   notifications?: boolean | UserCountOutputTypeCountNotificationsArgs
   notificationPreferences?: boolean | UserCountOutputTypeCountNotificationPreferencesArgs
+  notificationMails?: boolean | UserCountOutputTypeCountNotificationMailsArgs
   moderated?: boolean | UserCountOutputTypeCountModeratedArgs
   moderations?: boolean | UserCountOutputTypeCountModerationsArgs
 }
@@ -6508,6 +6831,13 @@ export type UserCountOutputTypeCountNotificationPreferencesArgs<ExtArgs extends 
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountNotificationMailsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.NotificationMailWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountModeratedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ModerationActionWhereInput
 }
@@ -6558,6 +6888,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
+  notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -6631,6 +6962,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
+  notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
   moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
   moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -6668,6 +7000,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
     notifications: Prisma.$NotificationPayload<ExtArgs>[]
     notificationPreferences: Prisma.$NotificationPreferencePayload<ExtArgs>[]
+    notificationMails: Prisma.$NotificationMailPayload<ExtArgs>[]
     moderated: Prisma.$ModerationActionPayload<ExtArgs>[]
     moderations: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
@@ -7103,6 +7436,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notifications<T extends Prisma.User$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notificationPreferences<T extends Prisma.User$notificationPreferencesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationPreferencesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPreferencePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  notificationMails<T extends Prisma.User$notificationMailsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationMailsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationMailPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderated<T extends Prisma.User$moderatedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderatedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   moderations<T extends Prisma.User$moderationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -8157,6 +8491,30 @@ export type User$notificationPreferencesArgs<ExtArgs extends runtime.Types.Exten
   take?: number
   skip?: number
   distinct?: Prisma.NotificationPreferenceScalarFieldEnum | Prisma.NotificationPreferenceScalarFieldEnum[]
+}
+
+/**
+ * User.notificationMails
+ */
+export type User$notificationMailsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the NotificationMail
+   */
+  select?: Prisma.NotificationMailSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the NotificationMail
+   */
+  omit?: Prisma.NotificationMailOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.NotificationMailInclude<ExtArgs> | null
+  where?: Prisma.NotificationMailWhereInput
+  orderBy?: Prisma.NotificationMailOrderByWithRelationInput | Prisma.NotificationMailOrderByWithRelationInput[]
+  cursor?: Prisma.NotificationMailWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.NotificationMailScalarFieldEnum | Prisma.NotificationMailScalarFieldEnum[]
 }
 
 /**

@@ -13,6 +13,8 @@ const BoxedMail = z.object({
   /** The plain text. */
   text: z.string(),
   html: z.string(),
+  /** Its headers, by name in lower case. Mails of an older version have none. */
+  headers: z.record(z.string(), z.string()).prefault({}),
   /** The addresses that the plain text names. */
   links: z.array(z.string()),
 });

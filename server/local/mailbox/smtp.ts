@@ -15,7 +15,8 @@ export function smtpServer(keep: (mail: ReceivedMail) => void): Server {
       const { headers, subject = "", text = "", html = "" } = await PostalMime.parse(raw);
       const from = headers.find(({ key }) => key === "from")?.value ?? "";
       const to = envelope.rcptTo.map(({ address }) => address);
-      keep({ to, from, subject, text: text.trim(), html: html.trim() });
+      const byName = Object.fromEntries(headers.map(({ key, value }) => [key, value]));
+      keep({ to, from, subject, text: text.trim(), html: html.trim(), headers: byName });
     };
     receive().then(() => done(), done);
   };

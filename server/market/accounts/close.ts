@@ -37,6 +37,7 @@ export async function closeAccount(
     UPDATE payout_accounts SET email = '', display_name = ${DELETED_NAME} WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM account_tokens WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM notifications WHERE user_id = ${userId}::uuid`);
+  await tx.query(sql`DELETE FROM notification_mails WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM notification_preferences WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM idempotency_keys WHERE user_id = ${userId}::uuid`);
 }

@@ -1,0 +1,67 @@
+import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
+import { addJobs } from "../store/queue.ts";
+import { latestEight } from "./zones.ts";
+
+/** Digests that one transaction plans. */
+const BATCH = 5_000;
+
+/**
+ * Plans the daily mails of everyone where it is 8 o'clock, or was since the last time: for those with notifications that wait for
+ * one, and those who follow new tasks if there were any. Each day of a person is planned once, however many processes do so.
+ */
+export async function planDigests({
+  database,
+  clock,
+  mail,
+}: Pick<Services, "database" | "clock" | "mail">): Promise<void> {
+  if (mail === null) return;
+  const zones = await database.query<{ name: string }>(sql`
+    SELECT DISTINCT coalesce(time_zone, 'UTC') AS name FROM users WHERE id IN (
+      SELECT user_id FROM notifications WHERE mail = 'daily' AND mail_id IS NULL
+      UNION SELECT user_id FROM notification_preferences WHERE kind = 'marketplace' AND mail = 'daily')`);
+  const names = zones.map(({ name }) => name);
+  const eights = names.map((name) => latestEight(name, clock.now()).toISOString());
+  let planned: number;
+  do planned = names.length === 0 ? 0 : await planSome({ database }, names, eights);
+  while (planned === BATCH);
+}
+
+function planSome({ database }: Pick<Services, "database">, names: string[], eights: string[]): Promise<number> {
+  return database.transaction(async (tx) => {
+    const digests = await tx.query<{ id: string }>(
+      sql`
+      WITH zone AS (
+        SELECT z.name, z.eight, EXISTS (SELECT FROM tasks t WHERE t.created_at < z.eight
+                                          AND t.created_at >= z.eight - interval '1 day') AS has_tasks
+        FROM unnest(${names}::text[], ${eights}::timestamptz[]) AS z (name, eight)
+      ), person AS (
+        SELECT DISTINCT u.id, z.eight FROM notifications n JOIN users u ON u.id = n.user_id
+        JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
+        WHERE n.mail = 'daily' AND n.mail_id IS NULL AND n.created_at < z.eight
+        UNION
+        SELECT u.id, z.eight FROM notification_preferences p JOIN users u ON u.id = p.user_id
+        JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
+        WHERE p.kind = 'marketplace' AND p.mail = 'daily' AND p.updated_at < z.eight AND z.has_tasks
+      ), added AS (
+        INSERT INTO notification_mails (user_id, purpose, due_at)
+        SELECT person.id, 'digest', eight FROM person JOIN users u ON u.id = person.id
+        WHERE u.email_verified_at IS NOT NULL AND u.suspended_at IS NULL AND u.closed_at IS NULL AND NOT EXISTS (
+          SELECT FROM notification_mails m WHERE m.user_id = person.id AND m.purpose = 'digest' AND m.due_at = eight)
+        LIMIT ${BATCH}
+        ON CONFLICT DO NOTHING
+        RETURNING id, user_id, due_at
+      ), taken AS (
+        UPDATE notifications n SET mail_id = added.id FROM added
+        WHERE n.user_id = added.user_id AND n.mail = 'daily' AND n.mail_id IS NULL AND n.created_at < added.due_at)
+      SELECT id FROM added`,
+      { plan: "fresh" },
+    );
+    await addJobs(
+      tx,
+      "sendNotificationMail",
+      digests.map(({ id }) => ({ payload: { mailId: id }, key: `mail:${id}` })),
+    );
+    return digests.length;
+  });
+}
