@@ -13,7 +13,7 @@ export interface HtmlPage {
   /** Paths on this service. A page with scripts may also send requests to this service. */
   scripts?: readonly string[];
   /** Whether the page has a form, which is sent to this service. */
-  hasForm?: true;
+  hasForm?: boolean;
 }
 
 /** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */

@@ -34,6 +34,7 @@ export async function startService(
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
         agreementSeconds: 604_800,
+        mailEventsSecret: null,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         operatorTimeZone: "UTC",

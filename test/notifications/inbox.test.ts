@@ -245,11 +245,15 @@ test("notifications are kept as long as the log, and end with the account", asyn
   const { database } = service.services;
   const person = await createPerson(service);
   await toldOnce(service, person);
+  const count = sql`SELECT FROM notification_mails`;
+  await database.query(sql`INSERT INTO notification_mails (user_id, purpose) VALUES (${people.buyer.id}::uuid, 'news')`);
   await pruneEvents(inDays(29.9));
+  expect(await database.query(count)).toHaveLength(1);
   expect(await typesOf(person)).toEqual(["key.created"]);
   expect((await person.delete("/auth/me", { password: person.password })).status).toBe(204);
   const left = sql`SELECT FROM notifications WHERE user_id = ${person.id}::uuid`;
   expect(await database.query(left)).toEqual([]);
   await pruneEvents(inDays(30.1));
   expect(await database.query(sql`SELECT FROM notifications`)).toEqual([]);
+  expect(await database.query(count)).toEqual([]);
 });

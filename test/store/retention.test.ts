@@ -56,6 +56,7 @@ const provedElsewhere: Record<string, string> = {
   push_subscriptions: "test/notifications/push.test.ts",
   push_keys: "test/notifications/push.test.ts",
   notifications: "test/notifications/inbox.test.ts",
+  notification_mails: "test/notifications/inbox.test.ts",
   events: "test/events/prune.test.ts",
   event_log: "test/events/prune.test.ts",
   event_log_entries: "test/events/prune.test.ts",

@@ -97,6 +97,7 @@ export class Stage {
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
         agreementSeconds: AGREEMENT_HOURS * HOUR_SECONDS,
+        mailEventsSecret: null,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         operatorTimeZone: "UTC",
