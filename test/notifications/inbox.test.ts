@@ -246,7 +246,9 @@ test("notifications are kept as long as the log, and end with the account", asyn
   const person = await createPerson(service);
   await toldOnce(service, person);
   const count = sql`SELECT FROM notification_mails`;
-  await database.query(sql`INSERT INTO notification_mails (user_id, purpose) VALUES (${people.buyer.id}::uuid, 'news')`);
+  await database.query(
+    sql`INSERT INTO notification_mails (user_id, purpose) VALUES (${people.buyer.id}::uuid, 'news')`,
+  );
   await pruneEvents(inDays(29.9));
   expect(await database.query(count)).toHaveLength(1);
   expect(await typesOf(person)).toEqual(["key.created"]);

@@ -28,7 +28,7 @@ const { services } = createServices(
       acceptanceWindowSeconds: 172_800,
       deliveryGraceSeconds: 604_800,
       agreementSeconds: 604_800,
-    mailEventsSecret: null,
+      mailEventsSecret: null,
       passwordBlocklist: "off",
       processorPollSeconds: 300,
       operatorTimeZone: "UTC",
