@@ -42,7 +42,7 @@ let templates: Promise<{ html: string; text: string }> | undefined;
 
 async function readTemplates() {
   const read = (name: string) => readFile(new URL(`mail/${name}`, import.meta.url), "utf8");
-  const [html, text] = await Promise.all([read("mail.html"), read("mail.txt")]);
+  const [html, text] = await Promise.all([read("generated/mail.html"), read("mail.txt")]);
   return { html, text };
 }
 

@@ -74,7 +74,7 @@ describe("a mail", () => {
   });
 
   test("is compiled from its template as it is now", async () => {
-    expect(await readFile("server/notifications/mail/mail.html", "utf8")).toBe(await compileTemplate());
+    expect(await readFile("server/notifications/mail/generated/mail.html", "utf8")).toBe(await compileTemplate());
   });
 
   test("goes to verified addresses only, and nothing that was missed is sent later", async () => {

@@ -9,11 +9,13 @@ export async function listMails({ mailboxUrl }: TestService, to?: string): Promi
   return to === undefined ? mails : mails.filter((mail) => mail.to.includes(to));
 }
 
-/** Waits until `count` mails to this address have arrived, and returns them, newest first. */
+/** Waits until `count` mails with a link that has a token have arrived at this address, and returns them, newest first. */
 export function mailsTo(service: TestService, to: string, count = 1): Promise<BoxedMail[]> {
   return vi.waitFor(
     async () => {
-      const mails = await listMails(service, to);
+      const mails = (await listMails(service, to)).filter(({ links }) =>
+        links.some((link) => link.includes("#token=")),
+      );
       expect(mails).toHaveLength(count);
       return mails;
     },

@@ -12,4 +12,4 @@ export async function compileTemplate(): Promise<string> {
   return html;
 }
 
-if (import.meta.main) await writeFile(file("mail.html"), await compileTemplate());
+if (import.meta.main) await writeFile(file("generated/mail.html"), await compileTemplate());
