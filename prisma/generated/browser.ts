@@ -158,6 +158,11 @@ export type ModerationAction = Prisma.ModerationActionModel
  */
 export type Notification = Prisma.NotificationModel
 /**
+ * Model NotificationMail
+ * 
+ */
+export type NotificationMail = Prisma.NotificationMailModel
+/**
  * Model NotificationPreference
  * A kind without a row, and null, is the default.
  */

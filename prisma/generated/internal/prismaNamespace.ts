@@ -425,6 +425,7 @@ export const ModelName = {
   FileTotal: 'FileTotal',
   ModerationAction: 'ModerationAction',
   Notification: 'Notification',
+  NotificationMail: 'NotificationMail',
   NotificationPreference: 'NotificationPreference',
   NotificationCursor: 'NotificationCursor',
   Topup: 'Topup',
@@ -459,7 +460,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2535,6 +2536,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    NotificationMail: {
+      payload: Prisma.$NotificationMailPayload<ExtArgs>
+      fields: Prisma.NotificationMailFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.NotificationMailFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.NotificationMailFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        findFirst: {
+          args: Prisma.NotificationMailFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.NotificationMailFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        findMany: {
+          args: Prisma.NotificationMailFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>[]
+        }
+        create: {
+          args: Prisma.NotificationMailCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        createMany: {
+          args: Prisma.NotificationMailCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.NotificationMailCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>[]
+        }
+        delete: {
+          args: Prisma.NotificationMailDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        update: {
+          args: Prisma.NotificationMailUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        deleteMany: {
+          args: Prisma.NotificationMailDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.NotificationMailUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.NotificationMailUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>[]
+        }
+        upsert: {
+          args: Prisma.NotificationMailUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$NotificationMailPayload>
+        }
+        aggregate: {
+          args: Prisma.NotificationMailAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateNotificationMail>
+        }
+        groupBy: {
+          args: Prisma.NotificationMailGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.NotificationMailGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.NotificationMailCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.NotificationMailCountAggregateOutputType> | number
+        }
+      }
+    }
     NotificationPreference: {
       payload: Prisma.$NotificationPreferencePayload<ExtArgs>
       fields: Prisma.NotificationPreferenceFieldRefs
@@ -4410,10 +4485,27 @@ export const NotificationScalarFieldEnum = {
   kind: 'kind',
   keyLabel: 'keyLabel',
   read: 'read',
+  mail: 'mail',
+  mailId: 'mailId',
   createdAt: 'createdAt'
 } as const
 
 export type NotificationScalarFieldEnum = (typeof NotificationScalarFieldEnum)[keyof typeof NotificationScalarFieldEnum]
+
+
+export const NotificationMailScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  purpose: 'purpose',
+  taskId: 'taskId',
+  dueAt: 'dueAt',
+  createdAt: 'createdAt',
+  leasedUntil: 'leasedUntil',
+  endedAt: 'endedAt',
+  sent: 'sent'
+} as const
+
+export type NotificationMailScalarFieldEnum = (typeof NotificationMailScalarFieldEnum)[keyof typeof NotificationMailScalarFieldEnum]
 
 
 export const NotificationPreferenceScalarFieldEnum = {
@@ -5025,6 +5117,7 @@ export type GlobalOmitConfig = {
   fileTotal?: Prisma.FileTotalOmit
   moderationAction?: Prisma.ModerationActionOmit
   notification?: Prisma.NotificationOmit
+  notificationMail?: Prisma.NotificationMailOmit
   notificationPreference?: Prisma.NotificationPreferenceOmit
   notificationCursor?: Prisma.NotificationCursorOmit
   topup?: Prisma.TopupOmit

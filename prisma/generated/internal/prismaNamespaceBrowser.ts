@@ -79,6 +79,7 @@ export const ModelName = {
   FileTotal: 'FileTotal',
   ModerationAction: 'ModerationAction',
   Notification: 'Notification',
+  NotificationMail: 'NotificationMail',
   NotificationPreference: 'NotificationPreference',
   NotificationCursor: 'NotificationCursor',
   Topup: 'Topup',
@@ -546,10 +547,27 @@ export const NotificationScalarFieldEnum = {
   kind: 'kind',
   keyLabel: 'keyLabel',
   read: 'read',
+  mail: 'mail',
+  mailId: 'mailId',
   createdAt: 'createdAt'
 } as const
 
 export type NotificationScalarFieldEnum = (typeof NotificationScalarFieldEnum)[keyof typeof NotificationScalarFieldEnum]
+
+
+export const NotificationMailScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  purpose: 'purpose',
+  taskId: 'taskId',
+  dueAt: 'dueAt',
+  createdAt: 'createdAt',
+  leasedUntil: 'leasedUntil',
+  endedAt: 'endedAt',
+  sent: 'sent'
+} as const
+
+export type NotificationMailScalarFieldEnum = (typeof NotificationMailScalarFieldEnum)[keyof typeof NotificationMailScalarFieldEnum]
 
 
 export const NotificationPreferenceScalarFieldEnum = {
