@@ -5,7 +5,7 @@ import { UsageError } from "../../server/commands/runCommand.ts";
 import { command as webhooks } from "../../server/commands/webhooks.ts";
 import { runScript } from "../setup/commandProcess.ts";
 
-const commands = ["audit", "demo", "fees", "listen", "moderator", "reconcile", "seed", "webhooks"];
+const commands = ["audit", "demo", "fees", "listen", "moderator", "reconcile", "seed", "tax", "webhooks"];
 const uuid = "019a0000-0000-7000-8000-000000000000";
 
 /** Nothing runs there, so a command that opened anything would fail with another message. */
