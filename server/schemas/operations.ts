@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Timestamp } from "./common.ts";
+import { Cents, Timestamp } from "./common.ts";
 
 const count = (description: string, example = 0) => z.int().min(0).meta({ description, example });
 
@@ -64,6 +64,31 @@ const DeliveryBacklog = z
   })
   .meta({ id: "DeliveryBacklog", description: "Deliveries to webhooks." });
 
+const FeeMonth = z
+  .object({
+    month: z.string().meta({ description: "In the time zone of the service's operator.", example: "2026-11" }),
+    earnedCents: Cents.meta({ description: "The fees that were taken, in integer cents.", example: 12_500 }),
+    withdrawnCents: Cents.meta({ description: "What was withdrawn of them, in integer cents.", example: 10_000 }),
+  })
+  .meta({ id: "FeeMonth", description: "The platform's fees in a month." });
+
+const FeeWithdrawal = z
+  .object({
+    reference: z.string().meta({ description: "What the operator called it.", example: "payout-2026-11" }),
+    amountCents: Cents.meta({ description: "Integer cents.", example: 10_000 }),
+    createdAt: Timestamp.meta({ description: "When it was booked." }),
+  })
+  .meta({ id: "FeeWithdrawal", description: "What left the platform's money." });
+
+export const FeeFigures = z
+  .object({
+    platformCents: Cents.meta({ description: "What was earned and not withdrawn, in integer cents.", example: 2_500 }),
+    months: z.array(FeeMonth).meta({ description: "The newest twelve in which money moved, newest first." }),
+    withdrawals: z.array(FeeWithdrawal).meta({ description: "The newest twenty, newest first." }),
+  })
+  .meta({ id: "FeeFigures", description: "What the platform has earned." });
+export type FeeFigures = z.infer<typeof FeeFigures>;
+
 /** How the service itself is doing, for moderators. */
 export const Operations = z
   .object({
@@ -73,5 +98,6 @@ export const Operations = z
       .meta({ description: "The payouts that are neither paid nor failed, by their internal state, in order." }),
     waiting: Waiting,
     deliveries: DeliveryBacklog,
+    fees: FeeFigures.optional().meta({ description: "Absent while the platform has never had a fee." }),
   })
   .meta({ id: "Operations", description: "How the service itself is doing." });

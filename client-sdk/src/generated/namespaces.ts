@@ -1526,8 +1526,9 @@ export class OperationsApi extends Namespace {
   /**
    * Read how the service is doing.
    *
-   * Returns the last audit of the ledger in full, the payouts under way by state and age, and the jobs, processor
-   * events and webhook deliveries that wait. Most of it is also in `/metrics`. Only moderators can read it.
+   * Returns the last audit of the ledger in full, the payouts under way by state and age, the platform's fees by
+   * month, and the jobs, processor events and webhook deliveries that wait. Most of it is also in `/metrics`. Only
+   * moderators can read it.
    *
    * `GET /operations`. With a moderator's browser session.
    *

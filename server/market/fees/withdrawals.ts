@@ -22,4 +22,4 @@ export async function withdrawFees(database: Database, amountCents: number, refe
 }
 
 /** What the references of withdrawals begin with in the ledger, so that they meet no others. */
-const WITHDRAWAL_PREFIX = "fee_withdrawal:";
+export const WITHDRAWAL_PREFIX = "fee_withdrawal:";

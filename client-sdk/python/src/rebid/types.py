@@ -1304,6 +1304,28 @@ class ExportedWebhook(Model):
     """When the endpoint was deleted. ISO 8601."""
 
 
+class FeeFigures(Model):
+    """What the platform has earned."""
+
+    platform_cents: int
+    """What was earned and not withdrawn, in integer cents."""
+    months: list[FeeMonth]
+    """The newest twelve in which money moved, newest first."""
+    withdrawals: list[FeeWithdrawal]
+    """The newest twenty, newest first."""
+
+
+class FeeMonth(Model):
+    """The platform's fees in a month."""
+
+    month: str
+    """In the time zone of the service's operator."""
+    earned_cents: int
+    """The fees that were taken, in integer cents."""
+    withdrawn_cents: int
+    """What was withdrawn of them, in integer cents."""
+
+
 class FeeSchedule(Model):
     """What the platform takes of the price of a task. The bidder pays it."""
 
@@ -1318,6 +1340,17 @@ class FeeSchedule(Model):
     """The fee is at most this; null for no maximum."""
     tax_basis_points: int
     """The rate of the tax that the fee includes, in hundredths of a percent."""
+
+
+class FeeWithdrawal(Model):
+    """What left the platform's money."""
+
+    reference: str
+    """What the operator called it."""
+    amount_cents: int
+    """Integer cents."""
+    created_at: datetime
+    """When it was booked. ISO 8601."""
 
 
 class Fees(Model):
@@ -1902,6 +1935,8 @@ class Operations(Model):
     """The payouts that are neither paid nor failed, by their internal state, in order."""
     waiting: Waiting
     deliveries: DeliveryBacklog
+    fees: FeeFigures | None = None
+    """Absent while the platform has never had a fee."""
 
 
 class OwnTask(Model):

@@ -2,8 +2,9 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import type { Operations } from "../../api/client.ts";
 import { feesQuery, operationsQuery } from "../../api/queries.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { formatNumber, plural } from "../../parts/format.ts";
+import { formatMoney, formatMonth, formatNumber, plural } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
@@ -45,7 +46,7 @@ export function ReadOperations() {
         </div>
       </Section>
       <Payouts payouts={data.unfinishedPayouts} />
-      <Fees />
+      <Fees figures={data.fees} />
       <Audit audit={data.audit} />
     </Page>
   );
@@ -96,11 +97,12 @@ function Payouts({ payouts }: { payouts: Operations["unfinishedPayouts"] }) {
   );
 }
 
-/** Every schedule of the platform's fee, the one that starts last first. */
-function Fees() {
+/** What the platform has earned, and every schedule of its fee, the one that starts last first. */
+function Fees({ figures }: { figures: Operations["fees"] }) {
   const { data } = useSuspenseQuery(feesQuery);
   const { current, schedules } = data;
-  if (schedules.length === 0) return null;
+  if (figures === undefined) return null;
+  const most = Math.max(1, ...figures.months.map(({ earnedCents }) => earnedCents));
   return (
     <Section
       title="The platform's fee"
@@ -113,7 +115,31 @@ function Fees() {
             from <Time at={schedule.from} /> {schedule.id === current?.id && <Badge tone="good">Now</Badge>}
           </Fact>
         ))}
+        <Fact name="Earned and not withdrawn">
+          <Money cents={figures.platformCents} />
+        </Fact>
+        {figures.withdrawals.map(({ reference, amountCents, createdAt }) => (
+          <Fact key={reference} name={`Withdrawn, ${reference}`}>
+            <Money cents={amountCents} /> <Time at={createdAt} />
+          </Fact>
+        ))}
       </Facts>
+      <dl className={styles.bars}>
+        {figures.months.map(({ month, earnedCents, withdrawnCents }) => (
+          <div key={month}>
+            <dt>{formatMonth(month)}</dt>
+            <dd className={styles.bar}>
+              <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
+                <rect width={(earnedCents / most) * 100} height="1" />
+              </svg>
+            </dd>
+            <dd className={styles.count}>
+              {formatMoney(earnedCents)}
+              {withdrawnCents > 0 && `, ${formatMoney(withdrawnCents)} withdrawn`}
+            </dd>
+          </div>
+        ))}
+      </dl>
     </Section>
   );
 }
