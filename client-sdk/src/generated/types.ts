@@ -1471,6 +1471,26 @@ export interface ExportedWebhook {
   deletedAt: string | null;
 }
 
+/** What the platform has earned. */
+export interface FeeFigures {
+  /** What was earned and not withdrawn, in integer cents. */
+  platformCents: number;
+  /** The newest twelve in which money moved, newest first. */
+  months: FeeMonth[];
+  /** The newest twenty, newest first. */
+  withdrawals: FeeWithdrawal[];
+}
+
+/** The platform's fees in a month. */
+export interface FeeMonth {
+  /** In the time zone of the service's operator. */
+  month: string;
+  /** The fees that were taken, in integer cents. */
+  earnedCents: number;
+  /** What was withdrawn of them, in integer cents. */
+  withdrawnCents: number;
+}
+
 /** What the platform takes of the price of a task. The bidder pays it. */
 export interface FeeSchedule {
   id: string;
@@ -1484,6 +1504,16 @@ export interface FeeSchedule {
   maxCents: number | null;
   /** The rate of the tax that the fee includes, in hundredths of a percent. */
   taxBasisPoints: number;
+}
+
+/** What left the platform's money. */
+export interface FeeWithdrawal {
+  /** What the operator called it. */
+  reference: string;
+  /** Integer cents. */
+  amountCents: number;
+  /** When it was booked. ISO 8601. */
+  createdAt: string;
 }
 
 /** The platform's fee. */
@@ -2554,6 +2584,8 @@ export interface Operations {
   unfinishedPayouts: UnfinishedPayouts[];
   waiting: Waiting;
   deliveries: DeliveryBacklog;
+  /** Absent while the platform has never had a fee. */
+  fees?: FeeFigures;
 }
 
 /** A task of yours as lists show it, with the money and the time at stake. */
