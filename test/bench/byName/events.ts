@@ -23,15 +23,19 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const database = openDatabase(databaseUrl, { poolSize: 8 });
   onEnd(() => database.close());
   const quiet = { warn: () => {}, error: () => {} };
-  const { id: userId } = await queryOne<{ id: string }>(
+  const { userId, taskId } = await queryOne<{ userId: string; taskId: string }>(
     database,
-    sql`INSERT INTO users (email, password_hash, display_name) VALUES ('bench@example.com', '', 'Bench') RETURNING id`,
+    sql`
+    WITH person AS (
+      INSERT INTO users (email, password_hash, display_name) VALUES ('bench@example.com', '', 'Bench') RETURNING id)
+    INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status)
+    SELECT id, 'Bench', 'Bench', 100, '{}', 'cancelled' FROM person RETURNING buyer_id AS "userId", id AS "taskId"`,
   );
 
   const sequencer = startSequencer({ database, log: quiet });
   const follower = new EventFollower({ database, log: quiet, limits: { perUser: WAITING } });
   const never = new AbortController().signal;
-  const data = { message: message(userId) };
+  const data = { message: message(userId, taskId) };
   const delays: number[] = [];
   let after = await advanceLog(database);
   for (let change = 0; change < CHANGES; change++) {
@@ -101,8 +105,8 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
 export default bench;
 
 /** What the event of a message has. */
-const message = (senderId: string) => ({
-  ...{ id: crypto.randomUUID(), bidId: crypto.randomUUID(), taskId: crypto.randomUUID(), role: "buyer" as const },
+const message = (senderId: string, taskId: string) => ({
+  ...{ id: crypto.randomUUID(), bidId: crypto.randomUUID(), taskId, role: "buyer" as const },
   sender: { id: senderId, displayName: "Bench" },
   ...{ text: "Here is page one.", fileCount: 0, createdAt: "2026-11-20T12:00:00.123456Z" },
 });
