@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
+import type { BriefFile } from "../../schemas/file.ts";
 import { count } from "../text.ts";
 import { plainTool } from "../tool.ts";
 import { getFile } from "../transfer.ts";
@@ -12,6 +13,12 @@ const MAX_SHOWN_BYTES = 20_000;
 
 const isTextual = (mimeType: string | null) =>
   mimeType !== null && /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml)$/.test(mimeType);
+
+/** A file of a brief as the others are shown; nothing if the caller may not download it. */
+function ofBrief({ visibility: _, fileName, sha256, downloadUrl, ...file }: BriefFile, taskId: string) {
+  if (downloadUrl === undefined) return [];
+  return [{ ...file, taskId, downloadUrl, fileName: fileName ?? undefined, sha256: sha256 ?? undefined }];
+}
 
 export const readDelivery = plainTool({
   name: "read_delivery",
@@ -28,13 +35,17 @@ export const readDelivery = plainTool({
     }),
   }),
   output: z.object({
-    file: Sample.extend({ content: z.string().optional().meta({ description: "The text, if it is short." }) }),
+    file: Sample.partial({ bidId: true }).extend({
+      content: z.string().optional().meta({ description: "The text, if it is short." }),
+    }),
   }),
   async run({ api, text, context }, { taskId: id, fileId }) {
-    const { samples = [], deliveries = [] } = await api.tasks.read({ id });
-    const file = fileId === undefined ? deliveries[0] : [...deliveries, ...samples].find((each) => each.id === fileId);
+    const { samples = [], deliveries = [], files = [] } = await api.tasks.read({ id });
+    const all = [...deliveries, ...samples, ...files.flatMap((each) => ofBrief(each, id))];
+    const file = fileId === undefined ? deliveries[0] : all.find((each) => each.id === fileId);
     if (file === undefined) {
-      const message = "There is no such file here that you may see. Files appear to the buyer and the awarded bidder.";
+      const message =
+        "There is no such file here that you may see. Samples, deliveries and some files of a brief are for the buyer and the awarded bidder.";
       throw new ApiError("not_found", { message });
     }
     text.say(`File ${file.id}: ${count(file.bytes, "byte")}.`);
