@@ -52,7 +52,7 @@ export async function digestContent(
   };
 }
 
-/** The newest message of each conversation, and all else. */
+/** One message of each conversation, and all else. */
 function oncePerConversation(notifications: readonly MailedNotification[]): MailedNotification[] {
   const seen = new Set<string>();
   return notifications.filter(({ event: { data } }) => {

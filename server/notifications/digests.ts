@@ -1,5 +1,7 @@
+import { NIL_UUID } from "../events/cursor.ts";
 import type { Services } from "../services.ts";
-import { sql } from "../store/connection.ts";
+import { queryOne, sql } from "../store/connection.ts";
+import type { Database } from "../store/database.ts";
 import { addJobs } from "../store/queue.ts";
 import { latestEight } from "./zones.ts";
 
@@ -22,46 +24,60 @@ export async function planDigests({
       UNION SELECT user_id FROM notification_preferences WHERE kind = 'marketplace' AND mail = 'daily')`);
   const names = zones.map(({ name }) => name);
   const eights = names.map((name) => latestEight(name, clock.now()).toISOString());
-  let planned: number;
-  do planned = names.length === 0 ? 0 : await planSome({ database }, names, eights);
-  while (planned === BATCH);
+  if (names.length === 0) return;
+  let after: string | null = NIL_UUID;
+  while (after !== null) after = await planSome(database, { names, eights, after });
 }
 
-function planSome({ database }: Pick<Services, "database">, names: string[], eights: string[]): Promise<number> {
+interface Part {
+  names: string[];
+  eights: string[];
+  /** The last person of the part before. */
+  after: string;
+}
+
+/** Plans for some people, in the order of their ids, and returns the last of them; null if there are no more. */
+function planSome(database: Database, { names, eights, after }: Part): Promise<string | null> {
   return database.transaction(async (tx) => {
-    const digests = await tx.query<{ id: string }>(
+    const { ids, last } = await queryOne<{ ids: string[]; last: string | null }>(
+      tx,
       sql`
       WITH zone AS (
         SELECT z.name, z.eight, EXISTS (SELECT FROM tasks t WHERE t.created_at < z.eight
                                           AND t.created_at >= z.eight - interval '1 day') AS has_tasks
         FROM unnest(${names}::text[], ${eights}::timestamptz[]) AS z (name, eight)
-      ), person AS (
-        SELECT DISTINCT u.id, z.eight FROM notifications n JOIN users u ON u.id = n.user_id
-        JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
-        WHERE n.mail = 'daily' AND n.mail_id IS NULL AND n.created_at < z.eight
-        UNION
-        SELECT u.id, z.eight FROM notification_preferences p JOIN users u ON u.id = p.user_id
-        JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
-        WHERE p.kind = 'marketplace' AND p.mail = 'daily' AND p.updated_at < z.eight AND z.has_tasks
+      ), page AS (
+        SELECT * FROM (
+          (SELECT DISTINCT u.id, z.eight FROM notifications n JOIN users u ON u.id = n.user_id
+           JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
+           WHERE n.mail = 'daily' AND n.mail_id IS NULL AND n.created_at < z.eight AND n.user_id > ${after}::uuid
+           ORDER BY u.id LIMIT ${BATCH})
+          UNION
+          (SELECT u.id, z.eight FROM notification_preferences p JOIN users u ON u.id = p.user_id
+           JOIN zone z ON z.name = coalesce(u.time_zone, 'UTC')
+           WHERE p.kind = 'marketplace' AND p.mail = 'daily' AND p.updated_at < z.eight AND z.has_tasks
+             AND p.user_id > ${after}::uuid
+           ORDER BY p.user_id LIMIT ${BATCH})
+        ) AS person ORDER BY id LIMIT ${BATCH}
       ), added AS (
         INSERT INTO notification_mails (user_id, purpose, due_at)
-        SELECT person.id, 'digest', eight FROM person JOIN users u ON u.id = person.id
+        SELECT page.id, 'digest', eight FROM page JOIN users u ON u.id = page.id
         WHERE u.email_verified_at IS NOT NULL AND u.suspended_at IS NULL AND u.closed_at IS NULL AND NOT EXISTS (
-          SELECT FROM notification_mails m WHERE m.user_id = person.id AND m.purpose = 'digest' AND m.due_at = eight)
-        LIMIT ${BATCH}
+          SELECT FROM notification_mails m WHERE m.user_id = page.id AND m.purpose = 'digest' AND m.due_at = eight)
         ON CONFLICT DO NOTHING
         RETURNING id, user_id, due_at
       ), taken AS (
         UPDATE notifications n SET mail_id = added.id FROM added
         WHERE n.user_id = added.user_id AND n.mail = 'daily' AND n.mail_id IS NULL AND n.created_at < added.due_at)
-      SELECT id FROM added`,
+      SELECT ARRAY(SELECT id::text FROM added) AS ids,
+             CASE WHEN (SELECT count(*) FROM page) = ${BATCH} THEN (SELECT id FROM page ORDER BY id DESC LIMIT 1) END AS last`,
       { plan: "fresh" },
     );
     await addJobs(
       tx,
       "sendNotificationMail",
-      digests.map(({ id }) => ({ payload: { mailId: id }, key: `mail:${id}` })),
+      ids.map((id) => ({ payload: { mailId: id } })),
     );
-    return digests.length;
+    return last;
   });
 }

@@ -25,7 +25,7 @@ function whyOf({ event, userId, kind }: MailedNotification): string {
       : "message" in data
         ? "you are in this conversation"
         : "it is about your account";
-  return `You get this mail because ${role}, and mails about ${aboutKind[kind]} come at once. What you did not do by then is not lost: it is in your inbox on Rebid.`;
+  return `You get this mail because ${role}, and mails about ${aboutKind[kind]} come at once. It is also in your inbox on Rebid.`;
 }
 
 /** A mail about one notification, or about those that were too many for an hour. */

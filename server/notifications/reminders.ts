@@ -110,12 +110,12 @@ export async function reminderContent(
       ? {
           heading: `12 hours left: accept or dispute ${title}`,
           subject: `12 hours left: accept or dispute ${title} by ${until}`,
-          text: `It was delivered. Accept or dispute it by ${until}. Otherwise it counts as accepted, and the bidder is paid ${price}.`,
+          text: `It was delivered. Accept or dispute it by ${until}. Otherwise it counts as accepted, and you pay ${price}.`,
         }
       : {
           heading: `12 hours left: deliver ${title}`,
           subject: `12 hours left: deliver ${title} by ${until}`,
-          text: `It is due by ${until}. You are paid ${price} when it is accepted.`,
+          text: `It is due by ${until}. When it is accepted, its price of ${price} is yours, less the fee if there is one.`,
         };
   return {
     ...{ subject: words.subject, heading: words.heading, paragraphs: [words.text], items: [] },

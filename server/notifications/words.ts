@@ -33,6 +33,8 @@ interface Phrases<Type extends LogEventType> {
 export const money = (cents: number) => `$${(Math.abs(cents) / 100).toFixed(2)}`;
 const MAX_QUOTED = 80;
 
+const hours = (count: number) => `${count} hour${count === 1 ? "" : "s"}`;
+
 /** A title in quotation marks, shortened. */
 export function quoted(title: string): string {
   const characters = [...title];
@@ -90,11 +92,11 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     title: (data, reader) =>
       isBuyer(data, reader)
         ? `Your time is over: ${of(data)} counts as accepted`
-        : `You were paid ${money(data.bid.priceCents)} for ${of(data)}`,
+        : `Your delivery of ${of(data)} was accepted`,
     text: (data, reader) =>
       isBuyer(data, reader)
-        ? `${money(data.bid.priceCents)} went to ${data.bid.bidder.displayName}.`
-        : "The delivery was accepted, and the money is in your wallet.",
+        ? `You paid ${money(data.bid.priceCents)} to ${data.bid.bidder.displayName}.`
+        : `The price of ${money(data.bid.priceCents)}, less the fee if there is one, is in your wallet.`,
     own: (data) => `accepted the delivery of ${of(data)} and paid ${money(data.bid.priceCents)}`,
   },
   "task.changes_requested": {
@@ -121,7 +123,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "task.dispute_resolved": {
     title: (data) => `The dispute about ${of(data)} is over`,
     text: ({ dispute }) =>
-      `${money(dispute.bidderCents ?? 0)} went to the bidder, and ${money(dispute.buyerCents ?? 0)} back to the buyer.`,
+      `The bidder's part is ${money(dispute.bidderCents ?? 0)}, and ${money(dispute.buyerCents ?? 0)} went back to the buyer.`,
     own: (data) => `ended the dispute about ${of(data)}`,
   },
   "task.expired": {
@@ -135,7 +137,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "task.settled": {
     title: (data) => `${of(data)} is settled`,
     text: ({ agreement, bid }) =>
-      `${money(agreement.bidderCents ?? 0)} of ${money(bid.priceCents)} went to the bidder, and the rest back to the buyer.`,
+      `The bidder's part is ${money(agreement.bidderCents ?? 0)} of ${money(bid.priceCents)}; the rest went back to the buyer.`,
     own: (data) => `settled ${of(data)}`,
   },
   "agreement.proposed": {
@@ -156,13 +158,13 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "bid.received": {
     title: (data) => `New bid of ${money(data.bid.priceCents)} on ${of(data)}`,
     text: ({ bid }) =>
-      `${bid.bidder.displayName} would deliver within ${bid.etaHours} hours. Award it if it suits you.`,
+      `${bid.bidder.displayName} would deliver within ${hours(bid.etaHours)}. Award it if it suits you.`,
     ask: () => "award it if it suits you",
     own: (data) => `bid ${money(data.bid.priceCents)} on ${of(data)}`,
   },
   "bid.updated": {
     title: (data) => `A bid on ${of(data)} was changed: ${money(data.bid.priceCents)}`,
-    text: ({ bid }) => `${bid.bidder.displayName} would deliver within ${bid.etaHours} hours.`,
+    text: ({ bid }) => `${bid.bidder.displayName} would deliver within ${hours(bid.etaHours)}.`,
     own: (data) => `changed its bid on ${of(data)} to ${money(data.bid.priceCents)}`,
   },
   "bid.withdrawn": {
@@ -183,8 +185,8 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "delivery.posted": {
     title: (data) => `${of(data)} was delivered`,
     text: (data, reader) =>
-      `Accept or dispute it by ${timeFor(data.task.acceptanceDeadlineAt, reader)}. Otherwise ` +
-      `${data.bid.bidder.displayName} is paid ${money(data.bid.priceCents)}.`,
+      `Accept or dispute it by ${timeFor(data.task.acceptanceDeadlineAt, reader)}. Otherwise it counts as accepted, and you pay ` +
+      `${data.bid.bidder.displayName} ${money(data.bid.priceCents)}.`,
     ask: ({ task }, reader) => `accept or dispute by ${timeFor(task.acceptanceDeadlineAt, reader)}`,
     own: (data) => `delivered ${of(data)}`,
   },
@@ -255,7 +257,7 @@ const payoutWords = {
 
 function termsOf(agreement: Data<"agreement.ended">["agreement"], reader: Reader): string {
   if (agreement.kind === "extend") return `The delivery would be due by ${timeFor(agreement.deliveryDueAt, reader)}. `;
-  if (agreement.kind === "settle") return `${money(agreement.bidderCents ?? 0)} go to the bidder. `;
+  if (agreement.kind === "settle") return `The bidder's part would be ${money(agreement.bidderCents ?? 0)}. `;
   return "";
 }
 

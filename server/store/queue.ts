@@ -31,17 +31,17 @@ export async function addJob<Name extends JobName>(
       job_key => ${options.key ?? null}, flags => ${flags}::text[])`);
 }
 
-/** Adds many jobs of a kind at once, each with its key: one statement and one notification for all of them. */
+/** Adds many jobs of a kind at once, each with a key or none: one statement and one notification for all of them. */
 export async function addJobs<Name extends JobName>(
   connection: Connection,
   name: Name,
-  jobs: readonly { payload: JobPayload<Name>; key: string }[],
+  jobs: readonly { payload: JobPayload<Name>; key?: string }[],
 ): Promise<void> {
   if (jobs.length === 0) return;
   await connection.query(sql`
     SELECT FROM graphile_worker.add_jobs(ARRAY(
       SELECT (${name}, payload::json, NULL, NULL, NULL, key, NULL, NULL)::graphile_worker.job_spec
-      FROM unnest(${jobs.map(({ payload }) => JSON.stringify(payload))}::text[], ${jobs.map(({ key }) => key)}::text[])
+      FROM unnest(${jobs.map(({ payload }) => JSON.stringify(payload))}::text[], ${jobs.map(({ key = null }) => key)}::text[])
         AS job (payload, key)))`);
 }
 
