@@ -1,6 +1,6 @@
 import type { Clock } from "../gateways/clock.ts";
 import { type Connection, sql } from "../store/connection.ts";
-import { daysAgo, deleteInBatches } from "../store/retention.ts";
+import { deleteInBatches } from "../store/retention.ts";
 
 const KEPT_DAYS = 30;
 const BATCH = 2_000;
@@ -29,8 +29,8 @@ export async function pruneEvents({ database, clock }: { database: Connection; c
     database,
     (limit) => sql`
     DELETE FROM notification_mails WHERE id IN (
-      SELECT id FROM notification_mails WHERE created_at < ${daysAgo(clock, KEPT_DAYS)}
-      ORDER BY created_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+      SELECT id FROM notification_mails WHERE id < ${firstId}::uuid
+      ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
     RETURNING 1`,
   );
   let after = "00000000-0000-0000-0000-000000000000";

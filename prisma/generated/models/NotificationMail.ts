@@ -234,7 +234,6 @@ export type NotificationMailOrderByWithRelationInput = {
 
 export type NotificationMailWhereUniqueInput = Prisma.AtLeast<{
   id?: string
-  userId_purpose_taskId_dueAt?: Prisma.NotificationMailUserIdPurposeTaskIdDueAtCompoundUniqueInput
   AND?: Prisma.NotificationMailWhereInput | Prisma.NotificationMailWhereInput[]
   OR?: Prisma.NotificationMailWhereInput[]
   NOT?: Prisma.NotificationMailWhereInput | Prisma.NotificationMailWhereInput[]
@@ -248,7 +247,7 @@ export type NotificationMailWhereUniqueInput = Prisma.AtLeast<{
   sent?: Prisma.BoolFilter<"NotificationMail"> | boolean
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
-}, "id" | "userId_purpose_taskId_dueAt">
+}, "id">
 
 export type NotificationMailOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -370,13 +369,6 @@ export type NotificationMailListRelationFilter = {
 
 export type NotificationMailOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
-}
-
-export type NotificationMailUserIdPurposeTaskIdDueAtCompoundUniqueInput = {
-  userId: string
-  purpose: string
-  taskId: string
-  dueAt: Date | string
 }
 
 export type NotificationMailCountOrderByAggregateInput = {
