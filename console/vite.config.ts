@@ -35,13 +35,14 @@ export default defineConfig({
             },
             {
               name: "parts",
-              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown|push\.)|console\/src\/limits|virtual:limits/,
+              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown|push\.|ledgerRow)|console\/src\/limits|virtual:limits/,
               minShareCount: 2,
             },
             {
               name: "task",
               test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|now|talk|taskSide)\./,
             },
+            { name: "wallet", test: /console\/src\/(?:pages\/wallet\/index|parts\/ledgerRow)\./ },
             { name: "files", test: /console\/src\/task\/(?:delivered|files|whatNow)\./ },
             { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],

@@ -45,10 +45,10 @@ export interface TaskFilters {
   status?: TaskStatus;
 }
 
-const nextCursorOf = ({ nextCursor }: { nextCursor: string | null }) => nextCursor;
-const firstPage: string | null = null;
+export const nextCursorOf = ({ nextCursor }: { nextCursor: string | null }) => nextCursor;
+export const firstPage: string | null = null;
 const statusOf = <Status>(status: Status | undefined) => (status === undefined ? {} : { status: [status] });
-const pageOf = (cursor: string | null) => (cursor === null ? {} : { cursor });
+export const pageOf = (cursor: string | null) => (cursor === null ? {} : { cursor });
 
 export const feedQuery = ({ status, ...filters }: TaskFilters) =>
   infiniteQueryOptions({
@@ -133,24 +133,9 @@ export const reputationQuery = (id: string) =>
     refetchInterval: false,
   });
 
-/** Known to everybody, and seldom changed. */
-export const feesQuery = queryOptions({
-  queryKey: ["fees"],
-  queryFn: ({ signal }) => api.fees.read.query(undefined, { signal }),
-  staleTime: 60_000,
-  refetchInterval: false,
-});
-
 export const walletQuery = queryOptions({
   queryKey: ["wallet"],
   queryFn: ({ signal }) => api.wallet.read.query(undefined, { signal }),
-});
-
-export const statementsQuery = infiniteQueryOptions({
-  queryKey: ["wallet", "statements"],
-  queryFn: ({ pageParam, signal }) => api.wallet.statements.query({ ...pageOf(pageParam), limit: 12 }, { signal }),
-  initialPageParam: firstPage,
-  getNextPageParam: nextCursorOf,
 });
 
 export interface LedgerFilters {

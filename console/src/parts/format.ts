@@ -4,7 +4,6 @@ const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle:
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
 
@@ -24,9 +23,6 @@ export const formatExact = (at: string | number) => exact.format(new Date(at));
 export const formatMinute = (at: string | number) => minute.format(new Date(at));
 export const formatTime = (at: string | number) => time.format(new Date(at));
 export const formatDay = (at: string | number) => day.format(new Date(at));
-
-/** `formatMonth("2026-11")` is "November 2026", wherever the reader is. */
-export const formatMonth = (yearAndMonth: string) => month.format(new Date(`${yearAndMonth}-01T00:00:00Z`));
 
 /** "3 minutes ago", "in 2 hours"; from 30 days on, the day. */
 export function formatRelative(at: string, now: number): string {

@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Bid, type Task } from "../api/client.ts";
-import { feesQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
@@ -16,7 +15,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
-import { feeOf, feeText } from "./fee.ts";
+import { feeOf, feesQuery, feeText } from "./fee.ts";
 import styles from "./files.module.css";
 
 const readBid = (fields: FieldReader) => ({

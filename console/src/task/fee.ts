@@ -1,5 +1,14 @@
-import type { FeeSchedule } from "../api/client.ts";
+import { queryOptions } from "@tanstack/react-query";
+import { api, type FeeSchedule } from "../api/client.ts";
 import { formatMoney } from "../parts/format.ts";
+
+/** Known to everybody, and seldom changed. */
+export const feesQuery = queryOptions({
+  queryKey: ["fees"],
+  queryFn: ({ signal }) => api.fees.read.query(undefined, { signal }),
+  staleTime: 60_000,
+  refetchInterval: false,
+});
 
 /** The fee of a price, by the rule of docs/contract.md "The platform's fee": a preview, which the service decides. */
 export function feeOf(priceCents: number, { basisPoints, minCents, maxCents }: FeeSchedule): number {

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { feesQuery } from "../api/queries.ts";
+import { feesQuery } from "./fee.ts";
 
 /** What a side is told where money is about to be committed or paid: nothing, as long as there is no fee. */
 export function FeeNote({ side = "buyer" }: { side?: "buyer" | "bidder" | null }) {

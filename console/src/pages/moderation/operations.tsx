@@ -1,15 +1,16 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import type { Operations } from "../../api/client.ts";
-import { feesQuery, operationsQuery } from "../../api/queries.ts";
+import { operationsQuery } from "../../api/queries.ts";
+import { formatMonth } from "../../month.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { formatMoney, formatMonth, formatNumber, plural } from "../../parts/format.ts";
+import { formatMoney, formatNumber, plural } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
 import { Money } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { feeText } from "../../task/fee.ts";
+import { feesQuery, feeText } from "../../task/fee.ts";
 import styles from "./moderation.module.css";
 
 const REFRESH_MS = 10_000;

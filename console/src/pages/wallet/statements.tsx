@@ -1,12 +1,19 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import type { Statement } from "../../api/client.ts";
-import { statementsQuery } from "../../api/queries.ts";
-import { formatMonth } from "../../parts/format.ts";
+import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
+import { api, type Statement } from "../../api/client.ts";
+import { firstPage, nextCursorOf, pageOf } from "../../api/queries.ts";
+import { formatMonth } from "../../month.ts";
 import { kindWord } from "../../parts/ledgerRow.tsx";
 import { Fact, Facts, Pages } from "../../parts/list.tsx";
 import { Money } from "../../parts/money.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
+
+const statementsQuery = infiniteQueryOptions({
+  queryKey: ["wallet", "statements"],
+  queryFn: ({ pageParam, signal }) => api.wallet.statements.query({ ...pageOf(pageParam), limit: 12 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
 
 /** The months of the wallet. */
 export function Statements() {
