@@ -143,6 +143,13 @@ const record = createRoute({
   component: lazyRouteComponent(() => import("./pages/disputes/$disputeId.tsx"), "ReadRecord"),
 });
 
+const notifications = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/notifications",
+  validateSearch: search.notificationsSearch,
+  component: lazyRouteComponent(() => import("./pages/notifications.tsx"), "Notifications"),
+});
+
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: "/account",
@@ -247,7 +254,7 @@ const operations = createRoute({
 export const routeTree = root.addChildren([
   ...[home, signIn, signUp, forgotPassword, resetPassword, verifyEmail, tasks, task, user],
   signedIn.addChildren([
-    ...[post, edit, work, conversations, conversation, record, account, keys, webhooks, webhook],
+    ...[post, edit, work, conversations, conversation, notifications, record, account, keys, webhooks, webhook],
     walletPlace.addChildren([wallet, topup, payouts, statements]),
     moderation.addChildren([disputes, dispute, users, actions, operations]),
   ]),

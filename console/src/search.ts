@@ -45,6 +45,10 @@ export const workSearch = ({ show }: Raw): { show?: "awarded" | "bids" } => ({
   show: show === "awarded" || show === "bids" ? show : undefined,
 });
 
+export const notificationsSearch = ({ show }: Raw): { show?: "waiting" } => ({
+  show: show === "waiting" ? show : undefined,
+});
+
 /** `topup` is set by the service when the checkout sends somebody back. */
 export const walletSearch = ({ topup, bucket, kind }: Raw): LedgerFilters & { topup?: "done" } => ({
   topup: topup === "done" ? topup : undefined,

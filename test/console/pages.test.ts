@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { makeModerator } from "../factories/moderators.ts";
+import { tellAll } from "../factories/notifications.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, disputedTask, placeBid, postTask } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
@@ -52,6 +53,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { task: disputed, dispute } = await disputedTask(buyer, bidder);
     const { dispute: decided } = await disputedTask(buyer, bidder);
     await moderator.post(`/disputes/${decided.id}/resolve`, { resolution: "split", bidderCents: 1_000, note: "Half." });
+    await tellAll(service);
     const webhook = await buyer.post("/webhooks", { url: "http://127.0.0.1:9/hook", events: ["bid.received"] });
     await buyer.post(`/webhooks/${webhook.body.id}/test`);
     Object.assign(ids, {
@@ -104,7 +106,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       "/work",
       `/tasks/${ids.disputed}`,
     ];
-    const talk = ["/messages", `/messages/${ids.bid}`];
+    const talk = ["/messages", "/notifications", `/messages/${ids.bid}`];
     const money = ["/wallet", "/wallet/top-up", "/work?show=bids", "/wallet/payouts"];
     const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account", `/users/${buyer.id}`, "/post"];
     for (const path of ["/", ...tasks, ...talk, ...money, ...rest]) await check(visitor, path);

@@ -19,7 +19,7 @@ export function Push({ me: { user } }: { me: Me }) {
   return (
     <Section
       title="Notifications in this browser"
-      lead="They appear also while Rebid is closed, until you sign out here. Rebid sends none yet; your choice is kept."
+      lead="They appear also while Rebid is closed, until you sign out here."
       actions={state.data ? <Badge tone="good">On</Badge> : <Badge tone="quiet">Off</Badge>}
       card
     >

@@ -33,6 +33,9 @@ const watch = (watcher: () => void) => {
 /** While events do not arrive, what is on the screen is read again this often. */
 const POLL_MS = 15_000;
 
+/** A job tells people of an event a moment after it. */
+const TOLD_AFTER_MS = 1_500;
+
 /** How often a query is read again, whatever happens: by default never while events arrive. */
 export const pollWithoutEvents =
   (withEventsMs: number | false = false) =>
@@ -74,6 +77,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
     const channel = new BroadcastChannel(`rebid.events.${userId}`);
     let cursor = queryClient.getQueryData(logQuery.queryKey) ?? "latest";
     let isReader = false;
+    let telling: ReturnType<typeof setTimeout> | undefined;
     const receive = (message: Message) => {
       if (message.kind === "hello") {
         if (isReader) channel.postMessage({ kind: "state", live } satisfies Message);
@@ -91,6 +95,10 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
       if (event === null) return;
       if (event.type === "task.created" && event.data.task.buyer.id !== userId) change(() => newTasks++);
       else for (const queryKey of staleAfter(event)) void queryClient.invalidateQueries({ queryKey });
+      clearTimeout(telling);
+      telling = setTimeout(() => {
+        for (const queryKey of [meQuery.queryKey, ["notifications"]]) void queryClient.invalidateQueries({ queryKey });
+      }, TOLD_AFTER_MS);
     };
     const tell = (message: Message) => {
       channel.postMessage(message);
@@ -122,6 +130,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
     });
     return () => {
       stopping.abort();
+      clearTimeout(telling);
       channel.close();
       change(() => (live = false));
     };

@@ -103,6 +103,18 @@ export const conversationsQuery = infiniteQueryOptions({
   getNextPageParam: nextCursorOf,
 });
 
+export const notificationsQuery = infiniteQueryOptions({
+  queryKey: ["notifications"],
+  queryFn: ({ pageParam, signal }) => api.notifications.list.query({ ...pageOf(pageParam), limit: 50 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
+export const preferencesQuery = queryOptions({
+  queryKey: ["preferences"],
+  queryFn: ({ signal }) => api.notifications.listPreferences.query(undefined, { signal }),
+});
+
 export const bidQuery = (id: string) =>
   queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });
 

@@ -21,11 +21,20 @@ export function useSignedIn(returnTo: string | undefined) {
   return async () => {
     setVisitor(false);
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
-    await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+    const me = await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+    if (me?.user.timeZone === null) guessTimeZone();
     tellOtherTabs();
     await router.invalidate();
     router.history.push(`${router.basepath}${returnTo ?? "/"}`);
   };
+}
+
+/** Daily mails come at 8:00 where the person seems to be, until they say otherwise. */
+function guessTimeZone(): void {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  api.auth.update.mutate({ timeZone }).catch(() => {
+    // A zone that the service does not know.
+  });
 }
 
 /** Signs out here, and in all tabs. Leaves the page first, which might need the session. */

@@ -6,6 +6,7 @@ import { Profile } from "../account/profile.tsx";
 import { Push } from "../account/push.tsx";
 import { SecondFactor } from "../account/secondFactor.tsx";
 import { Sessions } from "../account/sessions.tsx";
+import { Told } from "../account/told.tsx";
 import { meQuery } from "../api/queries.ts";
 import { Page } from "../parts/page.tsx";
 
@@ -17,6 +18,7 @@ export function Account() {
       <Profile me={me} />
       <ChangePassword />
       <SecondFactor me={me} />
+      <Told me={me} />
       <Push me={me} />
       <Sessions />
       <ExportData />

@@ -59,8 +59,10 @@ function Navigation({ me }: { me: Me | null }) {
   const { href, pathname } = useLocation();
   useEffect(() => setOpen(false), [href]);
   const { data } = useInfiniteQuery({ ...conversationsQuery, enabled: me !== null });
-  const unread = data?.pages[0]?.unreadCount;
-  useEffect(() => setUnread(unread ?? 0), [unread]);
+  const unread = data?.pages[0]?.unreadCount ?? 0;
+  // An unread message is an unread notification too.
+  const news = Math.max(unread, me?.unreadCount ?? 0);
+  useEffect(() => setUnread(news), [news]);
   const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
   return (
     <>
@@ -127,8 +129,20 @@ function SignedIn({ me }: { me: Me }) {
           Post a task
         </ButtonLink>
       </span>
+      <Bell unread={me.unreadCount} />
       <AccountMenu me={me} />
     </>
+  );
+}
+
+function Bell({ unread }: { unread: number }) {
+  return (
+    <Link to="/notifications" className={styles.bell} aria-label={`Notifications, ${unread} unread`}>
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d="M6 16v-5a6 6 0 0 1 12 0v5l2 2H4zM10 21h4" />
+      </svg>
+      {unread > 0 && <span aria-hidden="true">{unread > 99 ? "99+" : unread}</span>}
+    </Link>
   );
 }
 
