@@ -69,6 +69,16 @@ async function catchUp(queryClient: QueryClient, cursor: string): Promise<void> 
   await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
 }
 
+let reading: ReturnType<typeof setTimeout> | undefined;
+
+/** Reads the notifications again, once after several events. */
+function readNewsSoon(queryClient: QueryClient): void {
+  clearTimeout(reading);
+  reading = setTimeout(() => {
+    for (const queryKey of [meQuery.queryKey, ["notifications"]]) void queryClient.invalidateQueries({ queryKey });
+  }, TOLD_AFTER_MS);
+}
+
 /** Follows the events of this person until the component is removed; `userId` is null for a visitor. */
 export function useLiveEvents(queryClient: QueryClient, userId: string | null): void {
   useEffect(() => {
@@ -77,7 +87,6 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
     const channel = new BroadcastChannel(`rebid.events.${userId}`);
     let cursor = queryClient.getQueryData(logQuery.queryKey) ?? "latest";
     let isReader = false;
-    let telling: ReturnType<typeof setTimeout> | undefined;
     const receive = (message: Message) => {
       if (message.kind === "hello") {
         if (isReader) channel.postMessage({ kind: "state", live } satisfies Message);
@@ -95,10 +104,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
       if (event === null) return;
       if (event.type === "task.created" && event.data.task.buyer.id !== userId) change(() => newTasks++);
       else for (const queryKey of staleAfter(event)) void queryClient.invalidateQueries({ queryKey });
-      clearTimeout(telling);
-      telling = setTimeout(() => {
-        for (const queryKey of [meQuery.queryKey, ["notifications"]]) void queryClient.invalidateQueries({ queryKey });
-      }, TOLD_AFTER_MS);
+      readNewsSoon(queryClient);
     };
     const tell = (message: Message) => {
       channel.postMessage(message);
@@ -130,7 +136,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
     });
     return () => {
       stopping.abort();
-      clearTimeout(telling);
+      clearTimeout(reading);
       channel.close();
       change(() => (live = false));
     };
