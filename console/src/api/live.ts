@@ -71,8 +71,9 @@ async function catchUp(queryClient: QueryClient, cursor: string): Promise<void> 
 
 let reading: ReturnType<typeof setTimeout> | undefined;
 
-/** Reads the notifications again, once after several events. */
-function readNewsSoon(queryClient: QueryClient): void {
+/** Reads again what an event has made old, and, once after several, the notifications about them. */
+function readAgain(queryClient: QueryClient, event: LogEvent): void {
+  for (const queryKey of staleAfter(event)) void queryClient.invalidateQueries({ queryKey });
   clearTimeout(reading);
   reading = setTimeout(() => {
     for (const queryKey of [meQuery.queryKey, ["notifications"]]) void queryClient.invalidateQueries({ queryKey });
@@ -103,8 +104,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
       const { event } = message;
       if (event === null) return;
       if (event.type === "task.created" && event.data.task.buyer.id !== userId) change(() => newTasks++);
-      else for (const queryKey of staleAfter(event)) void queryClient.invalidateQueries({ queryKey });
-      readNewsSoon(queryClient);
+      else readAgain(queryClient, event);
     };
     const tell = (message: Message) => {
       channel.postMessage(message);
@@ -136,7 +136,6 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
     });
     return () => {
       stopping.abort();
-      clearTimeout(reading);
       channel.close();
       change(() => (live = false));
     };
