@@ -18,7 +18,7 @@ import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import { measuredJob } from "../measures.ts";
-import { planDigests } from "../notifications/digests.ts";
+import { planDigests, sendDigests } from "../notifications/digests.ts";
 import { startNotificationFollower } from "../notifications/follower.ts";
 import { mailNews } from "../notifications/news.ts";
 import { sendNotificationMail } from "../notifications/sendMail.ts";
@@ -44,6 +44,7 @@ const messageHandlers = {
   sendPush: handler(jobPayloads.sendPush, sendPush),
   mailNews: handler(jobPayloads.mailNews, mailNews),
   sendNotificationMail: handler(jobPayloads.sendNotificationMail, sendNotificationMail),
+  sendDigests: handler(jobPayloads.sendDigests, sendDigests),
   tendMails: handler(jobPayloads.tendMails, tendMails),
   planDigests: handler(jobPayloads.planDigests, planDigests),
 };

@@ -2,11 +2,15 @@ import { NIL_UUID } from "../events/cursor.ts";
 import type { Services } from "../services.ts";
 import { queryOne, sql } from "../store/connection.ts";
 import type { Database } from "../store/database.ts";
+import type { JobPayload } from "../store/jobPayloads.ts";
 import { addJobs } from "../store/queue.ts";
+import { sendNotificationMail } from "./sendMail.ts";
 import { latestEight } from "./zones.ts";
 
 /** Digests that one transaction plans. */
 const BATCH = 5_000;
+/** Digests that one job sends: with a job for each of 50,000, every look for a due job passes by all of them. */
+const PER_JOB = 100;
 
 /**
  * Plans the daily mails of everyone where it is 8 o'clock, or was since the last time: for those with notifications that wait for
@@ -73,11 +77,23 @@ function planSome(database: Database, { names, eights, after }: Part): Promise<s
              CASE WHEN (SELECT count(*) FROM page) = ${BATCH} THEN (SELECT id FROM page ORDER BY id DESC LIMIT 1) END AS last`,
       { plan: "fresh" },
     );
+    const parts = Array.from({ length: Math.ceil(ids.length / PER_JOB) }, (_, index) =>
+      ids.slice(index * PER_JOB, (index + 1) * PER_JOB),
+    );
     await addJobs(
       tx,
-      "sendNotificationMail",
-      ids.map((id) => ({ payload: { mailId: id } })),
+      "sendDigests",
+      parts.map((mailIds) => ({ payload: { mailIds } })),
     );
     return last;
   });
+}
+
+/** Sends digests one after the other. Those that fail are tried again, and the others are not held up. */
+export async function sendDigests(services: Services, { mailIds }: JobPayload<"sendDigests">): Promise<void> {
+  const failures: unknown[] = [];
+  for (const mailId of mailIds) {
+    await sendNotificationMail(services, { mailId }).catch((error: unknown) => void failures.push(error));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, `${failures.length} digests could not be sent`);
 }

@@ -41,6 +41,8 @@ export const jobPayloads = {
   mailNews: z.strictObject({ userId: z.uuid() }),
   /** Sends a mail about notifications, if it is still true. */
   sendNotificationMail: z.strictObject({ mailId: z.uuid() }),
+  /** Sends the daily mails of some people. */
+  sendDigests: z.strictObject({ mailIds: z.array(z.uuid()) }),
   /** Reminds people of deadlines, and finds mails that have lost their jobs. */
   tendMails: z.object({}),
   /** Plans the daily mails of everyone where it is 8 o'clock. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, test } from "vitest";
-import { planDigests } from "../../server/notifications/digests.ts";
+import { planDigests, sendDigests } from "../../server/notifications/digests.ts";
 import { compileTemplate } from "../../server/notifications/mail/compile.ts";
 import { remind } from "../../server/notifications/reminders.ts";
 import { tendMails } from "../../server/notifications/tend.ts";
@@ -254,7 +254,10 @@ describe("a digest", () => {
     const clock = clockOf(() => soon);
     await planDigests({ ...service.services, clock });
     await planDigests({ ...service.services, clock });
-    await sendMails(service, agent);
+    const jobs = await database.query<{ payload: { mailIds: string[] } }>(sql`
+      SELECT p.payload FROM graphile_worker._private_jobs p JOIN graphile_worker.jobs j ON j.id = p.id
+      WHERE j.task_identifier = 'sendDigests'`);
+    for (const { payload } of jobs) await sendDigests(service.services, payload);
     const mails = await listMails(service, agent.email);
     expect(mails).toHaveLength(1);
     expect(mails[0]?.text).toMatch(/Your agent “test” bid \$80\.00 on “Translate page/);

@@ -8,6 +8,7 @@ import { openDatabase } from "../../../server/store/database.ts";
 import { jobPool } from "../../../server/store/poolSettings.ts";
 import { addJob } from "../../../server/store/queue.ts";
 import type { Bench } from "../setup/bench.ts";
+import { processorTimeOf } from "../setup/processorTime.ts";
 
 const FOLLOWERS = 50_000;
 const LIMIT_MS = 10_000;
@@ -46,9 +47,11 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   let sent = 0;
   const messages = await startRunner(services, {
     taskList: {
-      sendNotificationMail: async () => {
-        sent++;
-        await sleep(5); // as a mail server nearby takes
+      sendDigests: async (payload) => {
+        for (const _ of (payload as { mailIds: string[] }).mailIds) {
+          sent++;
+          await sleep(5); // as a mail server nearby takes
+        }
       },
     },
     crontab: "",
@@ -56,10 +59,15 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   });
   onEnd(messages.stop);
 
-  const startedMs = performance.now();
+  // Both lanes have their connections, so that what these use is counted.
+  await addJob(database, "expireTask", { taskId: crypto.randomUUID() });
+  const readTime = processorTimeOf(process.pid, database.pool);
+  const [startedMs, usedMs] = [performance.now(), await readTime()];
   let plannedMs = Number.NaN;
-  const planning = planDigests(services).then(() => {
+  let processorMs = Number.NaN;
+  const planning = planDigests(services).then(async () => {
     plannedMs = performance.now() - startedMs;
+    processorMs = (await readTime()) - usedMs;
   });
   const delays: number[] = [];
   for (let deadline = 0; deadline < DEADLINES; deadline++) {
@@ -76,12 +84,12 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   if (rows[0].count !== FOLLOWERS) throw new Error(`${rows[0].count} digests were planned`);
   const latest = Math.max(...delays);
   log(
-    `planned after ${plannedMs.toFixed(0)} ms; a deadline waited ${latest.toFixed(0)} ms at most; ${sent} sent meanwhile`,
+    `planned after ${plannedMs.toFixed(0)} ms, with ${processorMs.toFixed(0)} ms of the processor; a deadline waited ${latest.toFixed(0)} ms at most; ${sent} sent meanwhile`,
   );
   return [
     {
-      ...{ what: "one new task, 50,000 who follow daily: all mails planned", unit: "ms" },
-      ...{ ours: plannedMs, baseline: LIMIT_MS, against: "the limit", atMost: 1 },
+      ...{ what: "one new task, 50,000 who follow daily: processor time until all mails are planned", unit: "ms" },
+      ...{ ours: processorMs, baseline: LIMIT_MS, against: "the limit", atMost: 1 },
     },
     {
       ...{ what: "the latest of 40 deadlines meanwhile", unit: "ms" },
