@@ -12,7 +12,7 @@ const service = useService();
 const give = ({ page }: Visitor, kind: "drop" | "paste", names: readonly string[]) =>
   page.evaluate<boolean>(`((kind, names) => {
     const data = new DataTransfer();
-    for (const name of names) data.items.add(new File(["content of " + name], name, { type: "text/plain" }));
+    for (const name of names) data.items.add(new File(["content of " + name + "\\n.".repeat(12)], name, { type: "text/plain" }));
     const options = { bubbles: true, cancelable: true, dataTransfer: data, clipboardData: data };
     const event = kind === "drop" ? new DragEvent(kind, options) : new ClipboardEvent(kind, options);
     return document.querySelector("textarea[name=text]").dispatchEvent(event);
@@ -104,11 +104,13 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.button("Send").click();
     const message = ada.page.getByRole("log").locator("article", { has: ada.page.getByText("You", { exact: true }) });
     for (const name of ["dropped.txt", "pasted.txt"]) {
-      await message.getByText(`content of ${name}`, { exact: true }).waitFor();
+      await message.getByText(`content of ${name}`).waitFor();
     }
     expect(await message.getByRole("heading").allInnerTexts()).toEqual(["dropped.txt", "pasted.txt"]);
     expect(await attached.count()).toBe(0);
-    // The files were loaded after the message, and pushed its end down.
+    // The files are loaded after the message, and push its end down.
+    await ada.page.reload();
+    for (const name of ["dropped.txt", "pasted.txt"]) await message.getByText(`content of ${name}`).waitFor();
     const distance = () =>
       ada.page.evaluate<number>(`(() => {
         const log = document.querySelector("[role=log]").getBoundingClientRect();

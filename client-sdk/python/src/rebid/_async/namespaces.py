@@ -3056,7 +3056,6 @@ class AsyncNamespaces:
         self.keys = AsyncKeysApi(transport)
         self.wallet = AsyncWalletApi(transport)
         self.questions = AsyncQuestionsApi(transport)
-        self.messages = AsyncMessagesApi(transport)
         self.notifications = AsyncNotificationsApi(transport)
         self.payouts = AsyncPayoutsApi(transport)
         self.fees = AsyncFeesApi(transport)

@@ -3056,7 +3056,6 @@ class Namespaces:
         self.keys = KeysApi(transport)
         self.wallet = WalletApi(transport)
         self.questions = QuestionsApi(transport)
-        self.messages = MessagesApi(transport)
         self.notifications = NotificationsApi(transport)
         self.payouts = PayoutsApi(transport)
         self.fees = FeesApi(transport)
