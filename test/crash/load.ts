@@ -9,6 +9,7 @@ import { resolutions } from "../../server/schemas/dispute.ts";
 import { cookieOf } from "../factories/people.ts";
 import { disputeReason, taskInput } from "../factories/tasks.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
+import { hastenRound } from "./hastenRound.ts";
 import type { Random } from "./random.ts";
 
 /** A success that a client was told. It must still hold at the end, or have been followed by a later state. */
@@ -24,8 +25,12 @@ export type Acknowledgement =
   | { kind: "deliver"; taskId: string; deliveryId: string }
   | { kind: "requestChanges"; taskId: string; round: number }
   | { kind: "declineChanges"; taskId: string; round: number }
+  | { kind: "roundEnds"; taskId: string; round: number }
   | { kind: "giveBack"; taskId: string }
-  | { kind: "agree"; taskId: string; agreementId: string }
+  | { kind: "extend"; taskId: string; agreementId: string; deliveryDueAt: string }
+  | { kind: "cancelTogether"; taskId: string; agreementId: string }
+  | { kind: "settle" | "settleDispute"; taskId: string; agreementId: string; buyerCents: number; bidderCents: number }
+  | { kind: "endAgreement"; agreementId: string; status: "declined" | "withdrawn" }
   | { kind: "accept"; taskId: string; acceptedAt: string }
   | { kind: "dispute"; disputeId: string; taskId: string; openedBy: "buyer" | "bidder" }
   | { kind: "resolve"; disputeId: string; taskId: string; buyerCents: number; bidderCents: number }
@@ -43,8 +48,13 @@ export const acknowledgementKinds = [
   "deliver",
   "requestChanges",
   "declineChanges",
+  "roundEnds",
   "giveBack",
-  "agree",
+  "extend",
+  "cancelTogether",
+  "settle",
+  "settleDispute",
+  "endAgreement",
   "accept",
   "dispute",
   "resolve",
@@ -64,6 +74,33 @@ interface Person {
   credentials: Credentials;
   /** Whether the payout onboarding was completed. */
   onboarded: boolean;
+}
+
+/** An awarded task, its two sides, and what it costs. */
+interface Deal {
+  taskId: string;
+  bidId: string;
+  priceCents: number;
+  buyer: Person;
+  bidder: Person;
+}
+
+interface Proposal {
+  id: string;
+  kind: "extend" | "cancel" | "settle";
+  by: Person;
+  other: Person;
+  deliveryDueAt: string;
+  bidderCents: number;
+  inDispute: boolean;
+}
+
+/** Where the load reaches what it works with. */
+export interface Reach {
+  api: string;
+  processor: string;
+  /** Its connection string, to let time pass. */
+  database: string;
 }
 
 /** How an answer was lost: to a kill or a fault, because the client hung up, or because it ignored what it received. */
@@ -108,20 +145,19 @@ export class Load {
   readonly replayed: Record<Loss, number> = { fault: 0, hangUp: 0, ignored: 0 };
   /** Responses that no rule allows: each is a bug. */
   readonly surprises: string[] = [];
-  readonly #url: string;
-  readonly #processorUrl: string;
+  readonly #reach: Reach;
   readonly #random: Random;
   readonly #people: Person[] = [];
   #moderator: Person | null = null;
   #count = 0;
-  #offeredTasks = 0;
+  /** How often each choice was made in turn. */
+  readonly #turns = new Map<string, number>();
   /** Of top-ups that were paid and not yet refunded or disputed, oldest first. */
   readonly #paidSessions: string[] = [];
   #running = false;
 
-  constructor(urls: { api: string; processor: string }, random: Random) {
-    this.#url = urls.api;
-    this.#processorUrl = urls.processor;
+  constructor(reach: Reach, random: Random) {
+    this.#reach = reach;
     this.#random = random;
   }
 
@@ -204,7 +240,7 @@ export class Load {
 
   /** Plays a cardholder or a bank. A connection that the processor closes while it is idle loses an answer now and then. */
   async #play(path: string, body: object): Promise<void> {
-    const answer = await rest(this.#processorUrl, "POST", `/test/${path}`, { body }).catch(() => {
+    const answer = await rest(this.#reach.processor, "POST", `/test/${path}`, { body }).catch(() => {
       throw new UnknownOutcome(path);
     });
     if (answer.status !== 200) throw new Error(`${path} returned ${answer.status}: ${answer.text}`);
@@ -238,66 +274,147 @@ export class Load {
     const buyer = this.#someone();
     const { taskId, budgetCents } = await this.#post(buyer);
     const bidders = Array.from({ length: this.#random.integer(1, 3) }, () => this.#someone([buyer]));
-    const bids: { bidId: string; bidder: Person }[] = [];
-    for (const bidder of new Set(bidders)) bids.push({ bidId: await this.#bid(bidder, taskId, budgetCents), bidder });
+    const bids: Deal[] = [];
+    for (const bidder of new Set(bidders)) {
+      bids.push({ ...(await this.#bid(bidder, taskId, budgetCents)), taskId, buyer, bidder });
+    }
     if (bids.length > 1 && this.#random.chance(0.3)) {
       const withdrawn = bids.pop();
       if (withdrawn) await this.#withdraw(withdrawn.bidder, withdrawn.bidId);
     }
-    // Every sixth task, not by chance, so that a short run has some as well.
-    if (++this.#offeredTasks % 6 === 0) return this.#cancel(buyer, taskId);
+    if (this.#inTurn("offered", ["award", "award", "award", "award", "award", "cancel"]) === "cancel") {
+      return this.#cancel(buyer, taskId);
+    }
     if (this.#random.chance(0.05)) return; // It stays open: money that is held at the end.
-    const chosen = this.#random.pick(bids);
-    await this.#award(buyer, taskId, chosen.bidId);
+    const deal = this.#random.pick(bids);
+    await this.#award(buyer, taskId, deal.bidId);
     if (this.#random.chance(0.05)) return; // It stays awarded.
-    if (this.#random.chance(0.08)) return this.#giveBack(chosen.bidder, taskId, chosen.bidId);
-    if (this.#random.chance(0.08)) return this.#agree(chosen.bidder, buyer, taskId);
-    await this.#deliver(chosen.bidder, taskId, chosen.bidId);
-    if (this.#random.chance(0.25)) await this.#changeRound(buyer, chosen.bidder, taskId, chosen.bidId);
-    const choice = this.#random.integer(1, 100);
-    if (choice <= 40) await this.#accept(buyer, taskId);
-    else if (choice <= 55) await this.#dispute(buyer, chosen.bidder, "buyer", taskId);
-    else if (choice <= 65) await this.#dispute(chosen.bidder, buyer, "bidder", taskId);
-    else if (choice <= 75) await this.#agree(buyer, chosen.bidder, taskId);
-    // Otherwise the acceptance window passes.
+    if (await this.#endsBeforeDelivery(deal)) return;
+    await this.#deliver(deal);
+    if (await this.#endsInRound(deal)) return;
+    await this.#end(deal);
   }
 
-  /** The buyer asks for changes, unless the window has passed meanwhile, and the bidder delivers again or declines. */
-  async #changeRound(buyer: Person, bidder: Person, taskId: string, bidId: string): Promise<void> {
+  /** Takes one of these choices after the other, not by chance, so that a short run has all of them. */
+  #inTurn<Choice>(what: string, choices: readonly [Choice, ...Choice[]]): Choice {
+    const turn = this.#turns.get(what) ?? 0;
+    this.#turns.set(what, turn + 1);
+    const chosen = choices[turn % choices.length];
+    return chosen === undefined ? choices[0] : chosen;
+  }
+
+  /** Of an awarded task: mostly nothing happens before the delivery. Returns whether the task has ended. */
+  async #endsBeforeDelivery(deal: Deal): Promise<boolean> {
+    const choice = this.#inTurn("awarded", ["extend", "cancel", "giveBack", null, "settle", null, null, null] as const);
+    if (choice === "giveBack") return this.#giveBack(deal);
+    return choice !== null && this.#agree(deal, choice);
+  }
+
+  /** Of a delivered task: mostly the buyer wants no changes. Returns whether the task has ended. */
+  async #endsInRound(deal: Deal): Promise<boolean> {
+    const choices = ["clock", null, "decline", null, "deliver", null, "extend", null, "settle", null] as const;
+    const choice = this.#inTurn("delivered", choices);
+    if (choice === null) return false;
+    const { taskId, buyer, bidder } = deal;
     const body = { reason: disputeReason };
     const asked = await this.#insist(buyer, "POST", `/tasks/${taskId}/request-changes`, body, ["wrong_status"]);
-    if (asked.status !== 200) return;
+    if (asked.status !== 200) return false; // The window has passed meanwhile.
     const round: number = asked.body.task.revisionsUsed;
     this.acknowledged.push({ kind: "requestChanges", taskId, round });
-    if (this.#random.chance(0.6)) return this.#deliver(bidder, taskId, bidId);
+    if (choice === "clock") await this.#letRoundEnd(buyer, taskId, round);
+    if (choice === "decline") await this.#declineChanges(bidder, taskId, round);
+    if ((choice === "extend" || choice === "settle") && (await this.#agree(deal, choice))) return true;
+    if (choice === "extend" || choice === "settle" || choice === "deliver") await this.#deliver(deal);
+    return false;
+  }
+
+  async #declineChanges(bidder: Person, taskId: string, round: number): Promise<void> {
     const path = `/tasks/${taskId}/decline-changes`;
-    const declined = await this.#insist(bidder, "POST", path, body, [], "wrong_status");
+    const declined = await this.#insist(bidder, "POST", path, { reason: disputeReason }, [], "wrong_status");
     if (declined.status === 200) this.acknowledged.push({ kind: "declineChanges", taskId, round });
     else await this.#expectStatus(bidder, taskId, ["delivered", "accepted"]);
   }
 
-  async #giveBack(bidder: Person, taskId: string, bidId: string): Promise<void> {
+  /** Neither side does anything, until the buyer sees that the earlier delivery stands again. */
+  async #letRoundEnd(buyer: Person, taskId: string, round: number): Promise<void> {
+    await hastenRound(this.#reach.database, taskId, round);
+    const read = async () => (await this.#insist(buyer, "GET", `/tasks/${taskId}`)).body.task.status;
+    for (const deadline = Date.now() + PATIENCE_MS; (await read()) === "awarded"; await sleep(RETRY_PAUSE_MS)) {
+      if (Date.now() > deadline) throw new Error(`round ${round} of task ${taskId} does not end`);
+    }
+    this.acknowledged.push({ kind: "roundEnds", taskId, round });
+  }
+
+  async #giveBack({ bidder, taskId, bidId }: Deal): Promise<true> {
     const body = { reason: disputeReason };
     const answer = await this.#insist(bidder, "POST", `/bids/${bidId}/give-back`, body, [], "wrong_status");
     if (answer.status === 200) this.acknowledged.push({ kind: "giveBack", taskId });
     else await this.#expectStatus(bidder, taskId, ["cancelled"]);
+    return true;
   }
 
-  /** One side proposes an end, and the other mostly accepts, unless the clock or a moderator is faster. */
-  async #agree(by: Person, other: Person, taskId: string): Promise<void> {
-    const proposal = this.#random.chance(0.7)
-      ? { kind: "settle", bidderCents: this.#random.integer(0, 50) }
-      : { kind: "cancel" };
-    const body = { ...proposal, reason: disputeReason };
-    const refusals = ["wrong_status", "invalid_input"]; // The task has moved, or costs less.
+  /** How a delivered task ends, or that nobody does anything, so that the acceptance window passes. */
+  async #end(deal: Deal): Promise<void> {
+    const choices = [
+      "dispute",
+      "accept",
+      "cancel",
+      "dispute",
+      "settle",
+      "silence",
+      "accept",
+      "dispute",
+      "silence",
+    ] as const;
+    const choice = this.#inTurn("ends", choices);
+    if (choice === "accept") await this.#accept(deal.buyer, deal.taskId);
+    if (choice === "dispute") await this.#dispute(deal);
+    if (choice === "cancel" || choice === "settle") await this.#agree(deal, choice);
+  }
+
+  /** One side proposes something, and the other mostly accepts, if the clock is not faster. Returns whether the task has ended. */
+  async #agree(deal: Deal, kind: "extend" | "cancel" | "settle"): Promise<boolean> {
+    const agreement = await this.#propose(deal, kind);
+    return agreement !== null && (await this.#answer(deal, agreement)) && kind !== "extend";
+  }
+
+  /** Null if the task has moved meanwhile. */
+  async #propose(deal: Deal, kind: "extend" | "cancel" | "settle"): Promise<Proposal | null> {
+    const { taskId, priceCents } = deal;
+    const [by, other] = this.#random.shuffle([deal.buyer, deal.bidder]);
+    if (by === undefined || other === undefined) throw new Error("a deal has two sides");
+    const { task } = (await this.#insist(by, "GET", `/tasks/${taskId}`)).body;
+    const bidderCents = this.#random.integer(0, priceCents);
+    const deliveryDueAt = new Date(Date.parse(task.deliveryDueAt) + 3_600_000).toISOString();
+    const terms = { extend: { deliveryDueAt }, cancel: {}, settle: { bidderCents } }[kind];
+    const body = { kind, reason: disputeReason, ...terms };
+    const refusals = ["wrong_status", "agreement_pending"]; // One that nobody has answered.
     const proposed = await this.#insist(by, "POST", `/tasks/${taskId}/agreements`, body, refusals);
-    if (proposed.status !== 201) return;
-    const agreementId: string = proposed.body.agreement.id;
-    const action = this.#random.chance(0.8) ? "accept" : "decline";
-    const answer = await this.#insist(other, "POST", `/agreements/${agreementId}/${action}`, undefined, [
-      "wrong_status",
-    ]);
-    if (answer.status === 200 && action === "accept") this.acknowledged.push({ kind: "agree", taskId, agreementId });
+    if (proposed.status !== 201) return null;
+    const { id } = proposed.body.agreement;
+    return { id, kind, by, other, deliveryDueAt, bidderCents, inDispute: task.status === "disputed" };
+  }
+
+  /** Answers a proposal, or lets it lapse. Returns whether it was accepted. */
+  async #answer(deal: Deal, proposal: Proposal): Promise<boolean> {
+    const { id, kind, by, other, deliveryDueAt, bidderCents } = proposal;
+    const choices = ["accept", "accept", "decline", "accept", "accept", "withdraw", "accept", "silence"] as const;
+    const action = this.#inTurn(`answer to ${kind}${proposal.inDispute ? " in a dispute" : ""}`, choices);
+    if (action === "silence") return false;
+    const person = action === "withdraw" ? by : other;
+    const answer = await this.#insist(person, "POST", `/agreements/${id}/${action}`, undefined, ["wrong_status"]);
+    if (answer.status !== 200) return false; // It has lapsed, or the task has moved.
+    const done = { taskId: deal.taskId, agreementId: id };
+    if (action !== "accept") {
+      const { status } = answer.body.agreement;
+      this.acknowledged.push({ kind: "endAgreement", agreementId: id, status });
+      return false;
+    }
+    const shares = { bidderCents, buyerCents: deal.priceCents - bidderCents };
+    if (kind === "extend") this.acknowledged.push({ kind, ...done, deliveryDueAt });
+    else if (kind === "cancel") this.acknowledged.push({ kind: "cancelTogether", ...done });
+    else this.acknowledged.push({ kind: proposal.inDispute ? "settleDispute" : "settle", ...done, ...shares });
+    return true;
   }
 
   async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
@@ -321,17 +438,17 @@ export class Load {
     return { taskId, budgetCents };
   }
 
-  async #bid(bidder: Person, taskId: string, budgetCents: number): Promise<string> {
+  async #bid(bidder: Person, taskId: string, budgetCents: number): Promise<{ bidId: string; priceCents: number }> {
     const priceCents = this.#random.integer(1, budgetCents);
     const body = { priceCents, etaHours: this.#random.integer(1, 48) };
     const answer = await this.#insist(bidder, "POST", `/tasks/${taskId}/bids`, body, [], "active_bid_exists");
     if (answer.status === 201) {
       const bidId: string = answer.body.bid.id;
       this.acknowledged.push({ kind: "bid", bidId, taskId, bidderId: bidder.id, priceCents });
-      return bidId;
+      return { bidId, priceCents };
     }
     const own = await this.#insist(bidder, "GET", `/tasks/${taskId}/bids`);
-    return own.body.bids[0].id;
+    return { bidId: own.body.bids[0].id, priceCents: own.body.bids[0].priceCents };
   }
 
   async #withdraw(bidder: Person, bidId: string): Promise<void> {
@@ -351,7 +468,7 @@ export class Load {
     else await this.#expectStatus(buyer, taskId, ["awarded"]);
   }
 
-  async #deliver(bidder: Person, taskId: string, bidId: string): Promise<void> {
+  async #deliver({ bidder, taskId, bidId }: Deal): Promise<void> {
     const content = "done";
     const upload = { mimeType: "text/plain", bytes: content.length };
     const init = await this.#insist(bidder, "POST", `/bids/${bidId}/delivery/init`, upload);
@@ -374,7 +491,10 @@ export class Load {
   }
 
   /** One side disputes, unless the window has passed meanwhile; most disputes are then resolved. */
-  async #dispute(person: Person, other: Person, openedBy: "buyer" | "bidder", taskId: string): Promise<void> {
+  async #dispute(deal: Deal): Promise<void> {
+    const { taskId } = deal;
+    const openedBy = this.#random.pick(["buyer", "bidder"] as const);
+    const person = deal[openedBy];
     const body = { reason: disputeReason };
     const path = `/tasks/${taskId}/dispute`;
     const answer = await this.#insist(person, "POST", path, body, ["wrong_status"], "already_disputed");
@@ -382,10 +502,14 @@ export class Load {
     const { dispute } =
       answer.status === 201 ? answer.body : (await this.#insist(person, "GET", `/tasks/${taskId}`)).body;
     if (answer.status === 201) this.acknowledged.push({ kind: "dispute", disputeId: dispute.id, taskId, openedBy });
-    if (this.#random.chance(0.1)) return; // It stays open: money that is held at the end.
-    // The two sides may be faster than the moderator.
-    const settles = this.#random.chance(0.3);
-    await Promise.all([this.#resolve(dispute.id, taskId, settles), settles && this.#agree(other, person, taskId)]);
+    const choice = this.#inTurn("disputed", ["settle", "decide", "race", "decide", "settle", "nothing"] as const);
+    if (choice === "nothing") return; // It stays open: money that is held at the end.
+    if (choice === "settle") return void (await this.#agree(deal, "settle"));
+    const proposal = choice === "race" ? await this.#propose(deal, "settle") : null;
+    await Promise.all([
+      this.#resolve(dispute.id, taskId, proposal !== null),
+      proposal !== null && this.#answer(deal, proposal),
+    ]);
   }
 
   /** The moderator reads the case and decides. */
@@ -487,7 +611,7 @@ export class Load {
     const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
     this.requests.push(request);
     const hangsUp = key !== undefined && this.#random.chance(LOSS_SHARE.hangUp);
-    const answer = await rest(this.#url, method, path, {
+    const answer = await rest(this.#reach.api, method, path, {
       body,
       credentials: person?.credentials,
       headers: key === undefined ? {} : { "idempotency-key": key },

@@ -37,6 +37,26 @@ export async function findDifferences(
 /** What the platform takes in these runs. */
 export const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300 } as const;
 
+/** What a task has brought its two sides in the end: what was held and has returned comes to nothing. */
+const moneyOfTask = `CROSS JOIN LATERAL (
+    SELECT coalesce(sum(e.amount_cents) FILTER (WHERE e.user_id = t.buyer_id), 0) AS buyer,
+           coalesce(sum(e.amount_cents) FILTER (WHERE e.user_id = t.awarded_bidder_id), 0) AS bidder
+    FROM ledger_transfers l JOIN ledger_entries e ON e.transfer_id = l.id
+    WHERE l.task_id = t.id AND e.kind IN ('hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund')) m`;
+
+const agreed = `SELECT a.*, g.kind, g.status, t.status AS task_status, t.closed_because, m.* FROM acknowledged a
+      LEFT JOIN agreements g ON g.id = a."agreementId" LEFT JOIN tasks t ON t.id = a."taskId"
+      LEFT JOIN disputes d ON d.task_id = t.id ${moneyOfTask}`;
+
+const settled = `${agreed}
+    WHERE (g.task_id, g.kind, g.status, g.bidder_cents)
+        IS DISTINCT FROM (a."taskId", 'settle', 'accepted', a."bidderCents")
+      OR (t.status, t.closed_because, m.buyer, m.bidder)
+        IS DISTINCT FROM ('resolved', 'agreed', -a."bidderCents", a."bidderCents")
+      OR (d.id IS NOT NULL) IS DISTINCT FROM (a.kind = 'settleDispute')
+      OR (d.id IS NOT NULL AND (d.status, d.resolution, d.buyer_cents, d.bidder_cents)
+        IS DISTINCT FROM ('resolved', 'settled', a."buyerCents", a."bidderCents"))`;
+
 /**
  * For each kind, the acknowledgements (JSON in `$1`) whose rows are missing, or in neither that state nor a later one.
  */
@@ -68,12 +88,25 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
   declineChanges: `SELECT a.*, r.declined_by FROM acknowledged a
       LEFT JOIN change_rounds r ON r.task_id = a."taskId" AND r.round = a.round
     WHERE r.declined_by IS DISTINCT FROM 'bidder'`,
-  giveBack: `SELECT a.*, t.status, t.closed_because FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
-    WHERE t.status IS DISTINCT FROM 'cancelled' OR t.closed_because IS DISTINCT FROM 'given_back'`,
-  agree: `SELECT a.*, g.status, t.status AS task_status FROM acknowledged a
-      LEFT JOIN agreements g ON g.id = a."agreementId" LEFT JOIN tasks t ON t.id = g.task_id
-    WHERE t.id IS DISTINCT FROM a."taskId" OR g.status <> 'accepted' OR t.closed_because IS DISTINCT FROM 'agreed'
-       OR t.status <> CASE g.kind WHEN 'settle' THEN 'resolved' ELSE 'cancelled' END`,
+  roundEnds: `SELECT a.*, r.* FROM acknowledged a
+      LEFT JOIN change_rounds r ON r.task_id = a."taskId" AND r.round = a.round
+    WHERE r.declined_by IS DISTINCT FROM 'clock' OR r.ended_at IS DISTINCT FROM r.due_at`,
+  giveBack: `SELECT a.*, t.status, t.closed_because, m.* FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId" ${moneyOfTask}
+    WHERE (t.status, t.closed_because, m.buyer, m.bidder) IS DISTINCT FROM ('cancelled', 'given_back', 0, 0)`,
+  // Later, a round of changes has its own due time.
+  extend: `SELECT a.*, g.*, t.delivery_due_at AS due FROM acknowledged a
+      LEFT JOIN agreements g ON g.id = a."agreementId" LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE (g.task_id, g.kind, g.status, g.delivery_due_at)
+        IS DISTINCT FROM (a."taskId", 'extend', 'accepted', a."deliveryDueAt")
+      OR (t.delivery_due_at <> a."deliveryDueAt"
+        AND NOT EXISTS (SELECT FROM change_rounds r WHERE r.task_id = t.id AND r.created_at > g.ended_at))`,
+  cancelTogether: `${agreed}
+    WHERE (g.task_id, g.kind, g.status) IS DISTINCT FROM (a."taskId", 'cancel', 'accepted')
+       OR (t.status, t.closed_because, m.buyer, m.bidder) IS DISTINCT FROM ('cancelled', 'agreed', 0, 0)`,
+  settle: settled,
+  settleDispute: settled,
+  endAgreement: `SELECT a.*, g.status AS now FROM acknowledged a LEFT JOIN agreements g ON g.id = a."agreementId"
+    WHERE g.status IS DISTINCT FROM a.status`,
   accept: `SELECT a.*, t.status, t.accepted_at FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.status IS DISTINCT FROM 'accepted' OR t.accepted_at IS DISTINCT FROM a."acceptedAt"`,
   dispute: `SELECT a.*, d.opened_by, t.status FROM acknowledged a LEFT JOIN disputes d ON d.id = a."disputeId"
@@ -95,7 +128,7 @@ const acknowledgedRows = `WITH acknowledged AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS a ("userId" uuid, email text, "sessionId" text, "amountCents" int,
     "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
     "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid, "disputeId" uuid, "openedBy" text,
-    "agreementId" uuid, round int,
+    "agreementId" uuid, "deliveryDueAt" timestamptz, kind text, status text, round int,
     "buyerCents" int, "bidderCents" int))`;
 
 async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
@@ -219,7 +252,8 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
           OR d.buyer_cents + d.bidder_cents IS DISTINCT FROM CASE d.status WHEN 'resolved' THEN b.price_cents END
           OR t.status IS DISTINCT FROM CASE d.status WHEN 'open' THEN 'disputed' ELSE 'resolved' END
           OR d.resolution IS DISTINCT FROM CASE WHEN d.status = 'open' THEN NULL
-             WHEN EXISTS (SELECT FROM agreements g WHERE g.task_id = t.id AND g.status = 'accepted') THEN 'settled'
+             WHEN EXISTS (SELECT FROM agreements g WHERE g.task_id = t.id AND g.status = 'accepted' AND g.kind = 'settle')
+               THEN 'settled'
              WHEN d.bidder_cents = 0 THEN 'refund' WHEN d.buyer_cents = 0 THEN 'release' ELSE 'split' END`,
     )),
     ...(await differences(
@@ -371,6 +405,8 @@ export async function findUnsettled(client: pg.Client, processorFile: string): P
       SELECT (SELECT count(*) FROM graphile_worker._private_jobs WHERE run_at < now() + interval '1 minute')::int AS jobs,
              (SELECT count(*) FROM processor_events WHERE processed_at IS NULL)::int AS events,
              (SELECT count(*) FROM tasks WHERE status = 'delivered')::int AS deliveries,
+             (SELECT count(*) FROM tasks
+              WHERE status = 'awarded' AND delivered_at IS NOT NULL AND delivery_due_at <= now())::int AS "rounds that are over",
              (SELECT count(*) FROM agreements WHERE status = 'pending')::int AS agreements,
              (SELECT count(*) FROM topups WHERE status = 'processing')::int AS topups,
              (SELECT count(*) FROM payouts

@@ -122,7 +122,10 @@ beforeAll(async () => {
   observer = new Observer(installation.url);
   await observer.open(installation.processorUrl);
   stops.push(() => observer.close());
-  load = new Load({ api: installation.url, processor: installation.processorUrl }, randomFrom(1));
+  load = new Load(
+    { api: installation.url, processor: installation.processorUrl, database: databaseUrl },
+    randomFrom(1),
+  );
   const moderator = await load.signUpModerator();
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
