@@ -5,6 +5,7 @@ import { pngFile, wavFile } from "../factories/files.ts";
 import { cookieOf, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask, propose, upload, uploadFile } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
+import { eventually } from "../setup/processorControl.ts";
 
 /** The addresses of what the pictures show beyond the seed. */
 export interface Places {
@@ -75,6 +76,15 @@ async function ask(ada: TestPerson, bo: TestPerson, cleo: TestPerson, taskId: st
   await bo.post(`/tasks/${taskId}/questions`, { text: "May I use music like https://example.com/calm-strings?" });
 }
 
+async function topUp(person: TestPerson, amountCents: number): Promise<void> {
+  const { checkoutUrl } = (await person.post("/wallet/topup", { amountCents })).body;
+  await fetch(`${checkoutUrl}/pay`, {
+    method: "POST",
+    body: new URLSearchParams({ outcome: "pays" }),
+    redirect: "manual",
+  });
+}
+
 /** One proposal waits for Ada, and on another task both agreed, after more time and a refusal. */
 async function agree(ada: TestPerson, bo: TestPerson, cleo: TestPerson) {
   const [proposed, settled] = [
@@ -103,6 +113,10 @@ async function agree(ada: TestPerson, bo: TestPerson, cleo: TestPerson) {
 export async function furnish(url: string, dataDir: string): Promise<Places> {
   const [ada, bo, cleo, dev] = await Promise.all(["ada", "bo", "cleo", "dev"].map((name) => enter(url, name)));
   if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
+  const wallet = async () => (await ada.get("/wallet")).body.availableCents;
+  const before = await wallet();
+  await topUp(ada, 25_000);
+  await eventually(wallet, (cents) => cents > before);
   const editable = await postTrailer(ada, bo, cleo, "Edit a two minute trailer");
   await ask(ada, bo, cleo, editable.id);
   const awarded = await postTrailer(ada, bo, cleo, "Cut the trailer for phones");
@@ -162,8 +176,7 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
   const onboarding = (await bo.post("/payouts/onboarding")).body.url;
   await fetch(onboarding, { method: "POST", body: new URLSearchParams({ outcome: "finishes" }), redirect: "manual" });
   await bo.post("/payouts", { amountCents: 20_000 });
-  const topup = (await ada.post("/wallet/topup", { amountCents: 5_000 })).body.checkoutUrl;
-  await fetch(`${topup}/pay`, { method: "POST", body: new URLSearchParams({ outcome: "pays" }), redirect: "manual" });
+  await topUp(ada, 5_000);
   await ada.post("/auth/email/resend");
   await dev.post(`/users/${cleo.id}/suspend`, { reason: "Asked for payment outside of Rebid." });
   return {

@@ -127,8 +127,18 @@ const personShots: readonly Shot[] = [
     whole: false,
     prepare: (page) => ask(page, "Ask for changes"),
   },
-  { name: "console-agreement", path: ({ proposed }) => `/app/tasks/${proposed}`, as: "ada" },
-  { name: "console-agreement-proposed", path: ({ proposed }) => `/app/tasks/${proposed}`, as: "bo" },
+  {
+    name: "console-agreement",
+    path: ({ proposed }) => `/app/tasks/${proposed}`,
+    as: "ada",
+    prepare: (page) => page.getByText("25 seconds of the gulls").waitFor(),
+  },
+  {
+    name: "console-agreement-proposed",
+    path: ({ proposed }) => `/app/tasks/${proposed}`,
+    as: "bo",
+    prepare: (page) => page.getByText("25 seconds of the gulls").waitFor(),
+  },
   {
     name: "console-agreement-accept",
     path: ({ proposed }) => `/app/tasks/${proposed}`,
