@@ -81,6 +81,12 @@ function Effect({ agreement: { deliveryDueAt, bidderCents }, ...sides }: Sides &
   );
 }
 
+const questions = {
+  extend: "Accept the new due time?",
+  cancel: "Cancel the task together?",
+  settle: "Accept the settlement?",
+} as const satisfies Record<Agreement["kind"], string>;
+
 function Accept({ agreement, ...sides }: Sides & { agreement: Agreement }) {
   const accept = useAction("agreements.accept", api.agreements.accept.mutate);
   const isFinal = agreement.kind !== "extend";
@@ -88,7 +94,7 @@ function Accept({ agreement, ...sides }: Sides & { agreement: Agreement }) {
     <Confirm
       button="Accept"
       look="primary"
-      title={`Accept ${titles[agreement.kind]}?`}
+      title={questions[agreement.kind]}
       confirm="Accept the proposal"
       action={accept}
       operation="agreements.accept"
@@ -97,7 +103,7 @@ function Accept({ agreement, ...sides }: Sides & { agreement: Agreement }) {
       <Effect agreement={agreement} {...sides} />
       {isFinal && (
         <p>
-          The task ends with it{sides.task.status === "disputed" && ", and so does the dispute, which nobody loses"}.
+          The task ends with this{sides.task.status === "disputed" && ", and so does the dispute, which nobody loses"}.
         </p>
       )}
     </Confirm>
