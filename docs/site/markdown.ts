@@ -99,8 +99,10 @@ export function renderCode(code: string, language: string, fileName?: string): s
   const text = code.trimEnd();
   const known = hljs.getLanguage(language) !== undefined;
   const html = known ? hljs.highlight(text, { language }).value : escapeHtml(text);
-  const label = fileName ?? languageNames[language] ?? "Text";
-  return `<figure class="code" data-language="${escapeHtml(languageNames[language] ?? "Text")}"><figcaption>${escapeHtml(label)}</figcaption>
+  // `call` is the guides' own name for curl with JSON.
+  const name = language === "sh" && /\b(curl|call)\b/.test(text) ? "curl" : (languageNames[language] ?? "Text");
+  const label = fileName ?? name;
+  return `<figure class="code" data-language="${escapeHtml(name)}"><figcaption>${escapeHtml(label)}</figcaption>
 <pre tabindex="0"><code>${html}</code></pre></figure>\n`;
 }
 

@@ -7,12 +7,13 @@ import { parse } from "yaml";
 import { sections } from "../../docs/site/navigation.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { type Block, blocksOf, builtDocs } from "./blocks.ts";
+import { programsOf } from "./programs.ts";
 
 const { start, preparedDirectory } = useProcesses();
 const root = new URL("../..", import.meta.url).pathname;
 
 /** Where programs of the guides are saved: inside the repository, whose packages they import. */
-const examples = ".build/examples";
+const examples = join(root, ".build/examples");
 
 /** The guides are read in the order of the navigation. Each goes on in the terminal of this one. */
 const first = "first-task";
@@ -33,9 +34,6 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
  */
 const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|^server$|\.sh$/.test(info));
 
-/** A program that a command of its guide runs. */
-const isProgram = ({ language, info }: Block) => language === "ts" && info !== "verify.ts";
-
 /** Marks the output of a block, so that it can be found again. */
 const markOf = (index: number) => `=== block ${index} ===`;
 
@@ -44,8 +42,7 @@ function scriptOf(shown: readonly Block[]): string {
   const lines = shown.map((block, index) => {
     const { guide, code, info } = block;
     const refusal = /error=(\w+)/.exec(info)?.[1];
-    const place = info.includes("repository") ? root : info.includes("examples") ? join(root, examples) : null;
-    const inPlace = place !== null ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
+    const inPlace = info.includes("repository") ? `cd ${root}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
     const run =
       refusal === undefined
         ? `{ ${inPlace}\n} || { echo "${guide}, block ${index} failed" >&2; exit 1; }`
@@ -78,8 +75,6 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
 }
 
 test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", async () => {
-  await mkdir(join(root, examples), { recursive: true });
-  for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(root, examples, info), code);
   const DATA_DIR = await preparedDirectory();
   const service = await start({ DATA_DIR });
   await service.ready();
@@ -90,7 +85,6 @@ test("every command of the guides works as it is written, in one terminal, and s
     DATA_DIR,
     PORT: new URL(service.url).port,
     LOG_LEVEL: "warn",
-    NODE_OPTIONS: "--conditions=@rebid/source", // the SDK's source in place of its build
   });
   expect([code, stderr]).toEqual([0, ""]);
 
@@ -105,6 +99,47 @@ test("every command of the guides works as it is written, in one terminal, and s
     expect([answer.guide, answer.code, isTrue || printed]).toEqual([answer.guide, answer.code, true]);
   }
   expect((await service.stop()).code).toBe(0);
+});
+
+test("the TypeScript of every guide compiles, and does on a running service what the guide says", async () => {
+  const programs = programsOf(blocks, "ts");
+  const service = await start({ DATA_DIR: await preparedDirectory() });
+  await service.ready();
+  await rm(examples, { recursive: true, force: true });
+  await mkdir(examples, { recursive: true });
+  const url = service.url.replace("127.0.0.1", "localhost");
+  const save = (name: string, code: string) =>
+    writeFile(join(examples, name), code.replaceAll("http://localhost:3000", url));
+  for (const { guide, code } of programs) await save(`${guide}.ts`, code);
+  const compilerOptions = { lib: ["es2024", "dom", "dom.iterable"] };
+  const config = { extends: "../../tsconfig.json", compilerOptions, include: ["*.ts"], exclude: [] };
+  await save("tsconfig.json", JSON.stringify(config));
+  expect(await shell(`cd ${root} && npx tsc -p ${examples}`, {})).toEqual({ code: 0, stdout: "", stderr: "" });
+
+  // One process, so that the first program runs once for all that import it.
+  const lines = programs.map(({ guide }, index) => `console.log("${markOf(index)}"); await import("./${guide}.ts");`);
+  await save("main.ts", lines.join("\n"));
+  const { code, stdout, stderr } = await shell(`node ${join(examples, "main.ts")}`, {
+    NODE_OPTIONS: "--conditions=@rebid/source", // the SDK's source in place of its build
+  });
+  expect([code, stderr]).toEqual([0, ""]);
+  const outputs = stdout.split(/=== block \d+ ===\n/).slice(1);
+  for (const [index, { guide, refusals }] of programs.entries())
+    for (const refusal of refusals) expect([guide, outputs[index]]).toEqual([guide, expect.stringContaining(refusal)]);
+  expect((await service.stop()).code).toBe(0);
+});
+
+test("every request of a guide is shown with curl, in TypeScript and in Python", () => {
+  const requests = blocks.filter(({ language, code, info }) => language === "sh" && info !== "repository" && /\bcall\b/.test(code));
+  expect(requests.length).toBeGreaterThan(35);
+  for (const request of requests) {
+    const others = blocks.slice(blocks.indexOf(request) + 1).slice(0, 2);
+    expect([request.guide, request.code, others.map(({ language }) => language)]).toEqual([
+      request.guide,
+      request.code,
+      ["ts", "python"],
+    ]);
+  }
 });
 
 test("every block is of a kind that something runs or reads, and the few that nobody runs say why", () => {
@@ -126,15 +161,9 @@ test("every block is of a kind that something runs or reads, and the few that no
   for (const { code } of blocks.filter(({ language }) => language === "json"))
     expect(() => JSON.parse(code)).not.toThrow();
   for (const { code } of blocks.filter(({ language }) => language === "yaml")) expect(() => parse(code)).not.toThrow();
-  const files = blocks.filter(({ language }) => ["ts", "python", "go"].includes(language));
-  expect(files.filter((block) => !isProgram(block)).map(({ info }) => info)).toEqual([
-    "verify.ts",
-    "verify.py",
-    "verify.go",
-  ]);
-  const run = commands().map(({ code }) => code);
-  for (const { info } of files.filter(isProgram))
-    expect(run.filter((code) => code.includes(`node ${info}`))).toHaveLength(1);
+  // The others of these languages are the guides' programs. Those in Python are run by `npm run check:python`.
+  const files = blocks.filter(({ language, info }) => ["ts", "python", "go"].includes(language) && info !== "");
+  expect(files.map(({ info }) => info)).toEqual(["verify.ts", "verify.py", "verify.go"]);
   const left = blocks.filter(({ info }) => info.includes("not-run"));
   expect(left.filter(({ info }) => !/not-run="[^"]{10,}"/.test(info))).toEqual([]);
   expect(left.length).toBeLessThanOrEqual(blocks.length / 5);

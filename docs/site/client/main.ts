@@ -54,31 +54,44 @@ function addCopyButton(figure: HTMLElement): void {
   figure.querySelector("figcaption")?.append(button);
 }
 
-/** Shows one language of several at a time, and the same one everywhere. */
-function setUpTabs(tabs: HTMLElement): void {
+/** Shows one language of several at a time, and the same one everywhere. Without scripts, all are shown. */
+function setUpTabs(groups: HTMLElement[]): void {
+  const choosers = groups.map(addLanguages);
+  const choose = (language: string | null) => {
+    for (const show of choosers) show(language);
+  };
+  for (const button of all<HTMLButtonElement>(".languages button")) {
+    button.addEventListener("click", () => {
+      localStorage.setItem("language", button.textContent);
+      const before = button.getBoundingClientRect().top;
+      choose(button.textContent);
+      scrollBy(0, button.getBoundingClientRect().top - before); // the groups above have other heights now
+    });
+  }
+  choose(localStorage.getItem("language"));
+}
+
+/** Adds the buttons of a group, and returns what shows one of its languages: the first, if it does not have the chosen one. */
+function addLanguages(tabs: HTMLElement): (language: string | null) => void {
   const figures = [...tabs.querySelectorAll<HTMLElement>("figure.code")];
   const list = document.createElement("div");
   list.className = "languages";
   list.setAttribute("role", "group");
   list.setAttribute("aria-label", "Language");
-  const choose = (language: string | undefined) => {
+  for (const { dataset } of figures) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = dataset.language ?? "";
+    list.append(button);
+  }
+  tabs.prepend(list);
+  tabs.classList.add("ready");
+  return (language) => {
     const shown = figures.find(({ dataset }) => dataset.language === language) ?? figures[0];
     for (const figure of figures) figure.hidden = figure !== shown;
     for (const button of list.children)
       button.setAttribute("aria-pressed", String(button.textContent === shown?.dataset.language));
   };
-  for (const { dataset } of figures) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = dataset.language ?? "";
-    button.addEventListener("click", () => {
-      localStorage.setItem("language", button.textContent);
-      choose(button.textContent);
-    });
-    list.append(button);
-  }
-  tabs.prepend(list);
-  choose(localStorage.getItem("language") ?? undefined);
 }
 
 /** Marks the heading in the outline that is being read. */
@@ -114,6 +127,6 @@ const findButton = one(".find");
 const dialog = one<HTMLDialogElement>("dialog.search");
 if (findButton && dialog) setUpSearch(findButton, dialog);
 for (const figure of all("figure.code")) addCopyButton(figure);
-for (const tabs of all(".tabs")) setUpTabs(tabs);
+setUpTabs(all(".tabs"));
 one('.side [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
 if (one("rebid-try")) void import("./tryIt.ts");
