@@ -34,6 +34,9 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
  */
 const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|^server$|\.sh$/.test(info));
 
+/** A program that a command of its guide runs. */
+const isProgram = ({ language, info }: Block) => language === "ts" && info !== "" && info !== "verify.ts";
+
 /** Marks the output of a block, so that it can be found again. */
 const markOf = (index: number) => `=== block ${index} ===`;
 
@@ -42,7 +45,8 @@ function scriptOf(shown: readonly Block[]): string {
   const lines = shown.map((block, index) => {
     const { guide, code, info } = block;
     const refusal = /error=(\w+)/.exec(info)?.[1];
-    const inPlace = info.includes("repository") ? `cd ${root}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
+    const place = info.includes("repository") ? root : info.includes("examples") ? examples : null;
+    const inPlace = place !== null ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
     const run =
       refusal === undefined
         ? `{ ${inPlace}\n} || { echo "${guide}, block ${index} failed" >&2; exit 1; }`
@@ -75,6 +79,8 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
 }
 
 test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", async () => {
+  await mkdir(examples, { recursive: true });
+  for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(examples, info), code);
   const DATA_DIR = await preparedDirectory();
   const service = await start({ DATA_DIR });
   await service.ready();
@@ -85,6 +91,7 @@ test("every command of the guides works as it is written, in one terminal, and s
     DATA_DIR,
     PORT: new URL(service.url).port,
     LOG_LEVEL: "warn",
+    NODE_OPTIONS: "--conditions=@rebid/source", // the SDK's source in place of its build
   });
   expect([code, stderr]).toEqual([0, ""]);
 
@@ -105,7 +112,6 @@ test("the TypeScript of every guide compiles, and does on a running service what
   const programs = programsOf(blocks, "ts");
   const service = await start({ DATA_DIR: await preparedDirectory() });
   await service.ready();
-  await rm(examples, { recursive: true, force: true });
   await mkdir(examples, { recursive: true });
   const url = service.url.replace("127.0.0.1", "localhost");
   const save = (name: string, code: string) =>
@@ -130,7 +136,7 @@ test("the TypeScript of every guide compiles, and does on a running service what
 });
 
 test("every request of a guide is shown with curl, in TypeScript and in Python", () => {
-  const requests = blocks.filter(({ language, code, info }) => language === "sh" && info !== "repository" && /\bcall\b/.test(code));
+  const requests = commands().filter(({ code, info }) => info !== "repository" && /\bcall\b/.test(code));
   expect(requests.length).toBeGreaterThan(35);
   for (const request of requests) {
     const others = blocks.slice(blocks.indexOf(request) + 1).slice(0, 2);
@@ -162,7 +168,9 @@ test("every block is of a kind that something runs or reads, and the few that no
     expect(() => JSON.parse(code)).not.toThrow();
   for (const { code } of blocks.filter(({ language }) => language === "yaml")) expect(() => parse(code)).not.toThrow();
   // The others of these languages are the guides' programs. Those in Python are run by `npm run check:python`.
-  const files = blocks.filter(({ language, info }) => ["ts", "python", "go"].includes(language) && info !== "");
+  const files = blocks.filter(
+    (block) => ["ts", "python", "go"].includes(block.language) && block.info !== "" && !isProgram(block),
+  );
   expect(files.map(({ info }) => info)).toEqual(["verify.ts", "verify.py", "verify.go"]);
   const left = blocks.filter(({ info }) => info.includes("not-run"));
   expect(left.filter(({ info }) => !/not-run="[^"]{10,}"/.test(info))).toEqual([]);

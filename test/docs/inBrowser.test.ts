@@ -161,6 +161,25 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     await expect.poll(shown).toEqual(Array(4).fill("dark"));
   });
 
+  test("a language that is chosen with the keyboard is shown in all places, and without scripts every language is", async () => {
+    const shown = (on: Page) =>
+      on.locator(".tabs > figure.code:visible").evaluateAll((found) => found.map((each) => each.dataset.language));
+    await open("/docs/bidding");
+    const places = await page.locator(".tabs").count();
+    expect(await shown(page)).toEqual(Array(places).fill("curl"));
+    const button = page.locator(".tabs").nth(3).getByRole("button", { name: "TypeScript" });
+    await button.press("Enter");
+    expect(await shown(page)).toEqual(Array(places).fill("TypeScript"));
+
+    const plain = await browser.newContext({ javaScriptEnabled: false });
+    const unscripted = await plain.newPage();
+    await unscripted.goto(`${service.url}/docs/bidding`);
+    const figures = unscripted.locator(".tabs > figure.code");
+    expect(await figures.count()).toBe(places * 3);
+    for (const figure of await figures.all()) expect(await figure.isVisible()).toBe(true);
+    await plain.close();
+  });
+
   test("axe finds nothing serious on any page in either theme, on a phone and on a laptop, and none is too wide", async () => {
     const files = (await readdir(await builtDocs(), { recursive: true })).filter((file) => file.endsWith(".html"));
     expect(files.length).toBeGreaterThan(70);

@@ -1,7 +1,7 @@
 /**
  * `npm run check:python`: the Python client, installed into an environment of its own under `.build`: its types for Python 3.10
- * to 3.13 by two checkers, its wheel and sdist, and its tests against a running service and a proxy that misbehaves. Needs python3 with venv, and
- * PyPI for what the tests need.
+ * to 3.13 by two checkers, its wheel and sdist, its tests against a running service and a proxy that misbehaves, and the Python of
+ * the guides. Needs python3 with venv, and PyPI for what the tests need.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,6 +11,7 @@ import { join } from "node:path";
 import getPort from "get-port";
 import { run, startProcess } from "../install/processes.ts";
 import { startHostileProxy } from "../sdk/behaviours/hostileProxy.ts";
+import { runGuides } from "./guides.ts";
 
 const checkout = join(import.meta.dirname, "../..");
 const client = join(checkout, "client-sdk/python");
@@ -75,6 +76,8 @@ try {
   const tests = spawn(python, ["-m", "pytest", "tests"], { cwd: client, env, stdio: "inherit" });
   const [code] = await once(tests, "exit");
   if (code !== 0) process.exitCode = 1;
+  const programs = await runGuides(python, url, join(directory, "guides"));
+  say(`guides: their ${programs} programs in Python do what they say`);
 } finally {
   await proxy.close();
   await service.stop();

@@ -50,6 +50,9 @@ test("what is written by hand beside the operations is there in both languages",
   const narrowed = ["Tasks.award", "Events.list"];
   const expected = inPython(typescript.filter((name) => !narrowed.includes(name)));
   expect(pythonMethods(await python("_async/resources.py"))).toEqual(expected);
+  // Type checkers would see the class that is generated.
+  const generated = await python("_async/namespaces.py");
+  for (const name of ["tasks", "bids", "messages", "events"]) expect(generated).not.toContain(`self.${name} = `);
 });
 
 test("the client without asyncio is derived from the other one", async () => {
