@@ -9,11 +9,12 @@ import { describeChanges, unnamedChanges, unreleasedSection } from "./changes/ch
 import { compareDocuments } from "./changes/documents.ts";
 import { copyTrackedFiles, linkInstallation } from "./release/copies.ts";
 import { releaseChangelog, stepOf, versionAfter } from "./release/plan.ts";
+import { buildPython } from "./release/python.ts";
 import { readManifest, writeVersion } from "./release/versions.ts";
 import { latestReleased, readDocument } from "./released.ts";
 
 const usage = `npm run release -- [--dry-run] [--version <version>]
-npm run release -- --pack
+npm run release -- --pack [--python]
 
 Prepares a release: builds what is published, and says what has changed for clients since the last one. Then it writes the
 version into the packages and the changelog, keeps the OpenAPI document, commits and tags. It publishes nothing itself.
@@ -21,7 +22,8 @@ The pipeline deploy/release.yaml publishes what is tagged.
 
   --dry-run            builds and reports, and changes nothing in the checkout but the folder .build/release
   --version <version>  instead of the one that follows from the changes
-  --pack               only builds the files of the version that the checkout has, into .build/release`;
+  --pack               only builds the files of the version that the checkout has, into .build/release
+  --python             with --pack: also the Python client, which needs python3 with venv, and PyPI`;
 
 const checkout = join(import.meta.dirname, "..");
 /** Where the files to publish are written. */
@@ -35,6 +37,7 @@ await runCommand({
         "dry-run": { type: "boolean", default: false },
         version: { type: "string" },
         pack: { type: "boolean", default: false },
+        python: { type: "boolean", default: false },
       },
       maxPositionals: 0,
     },
@@ -42,7 +45,8 @@ await runCommand({
       const { version, pack: isPack } = values;
       if (isPack && (version !== undefined || values["dry-run"]))
         throw new UsageError("--pack builds the checkout as it is: leave out --dry-run and --version.");
-      if (isPack) return pack;
+      if (isPack) return () => pack(values.python);
+      if (values.python) throw new UsageError("--python goes with --pack: a release always has the Python client.");
       if (version !== undefined && !/^\d+\.\d+\.\d+$/.test(version))
         throw new UsageError(`--version must be three numbers such as 1.2.3, not "${version}".`);
       return () => release({ isDryRun: values["dry-run"], version });
@@ -85,7 +89,7 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   const date = new Date().toISOString().slice(0, 10);
   await inCopy(async (copy) => {
     await prepare(copy, version, releaseChangelog(changelog, version, date));
-    await build(copy, version);
+    await build(copy, version, true);
   });
   if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
   await prepare(checkout, version, releaseChangelog(changelog, version, date));
@@ -95,9 +99,9 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   console.log(`\nCommitted and tagged as v${version}. The pipeline publishes it after:\n  git push --follow-tags`);
 }
 
-async function pack(): Promise<void> {
+async function pack(withPython: boolean): Promise<void> {
   const { version } = await readManifest(checkout);
-  await inCopy((copy) => build(copy, version));
+  await inCopy((copy) => build(copy, version, withPython));
 }
 
 /** Works in a copy of the tracked files, with the installed packages. */
@@ -120,8 +124,11 @@ async function prepare(directory: string, version: string, changelog: string): P
   await cp(join(directory, "openapi/openapi.json"), join(directory, `openapi/released/${version}.json`));
 }
 
-/** Builds the packages and the archive of the service, and prints their sizes. */
-async function build(directory: string, version: string): Promise<void> {
+/**
+ * Builds the packages and the archive of the service, and prints their sizes. The Python client is in a folder of its own,
+ * because its sdist has the name of that archive.
+ */
+async function build(directory: string, version: string, withPython: boolean): Promise<void> {
   await rm(output, { recursive: true, force: true });
   await mkdir(output, { recursive: true });
   const { workspaces = [] } = await readManifest(directory);
@@ -130,6 +137,7 @@ async function build(directory: string, version: string): Promise<void> {
   await Promise.all([
     run("npm", ["pack", ...published, "--pack-destination", output], directory), // each builds itself before
     run("npm", ["run", "build"], directory),
+    withPython && buildPython(run, checkout, directory, join(output, "python")),
   ]);
   const excluded = ["node_modules", "dist", ".build/*.lock"].map((pattern) => `--exclude=${pattern}`);
   // With the built pages, which `npm start` would otherwise build; production never does.
@@ -143,9 +151,17 @@ async function build(directory: string, version: string): Promise<void> {
   );
 
   console.log(`\n${bold("What would be published")} ${dim(".build/release/")}`);
-  for (const file of (await readdir(output)).sort()) {
+  const files = await readdir(output, { recursive: true });
+  for (const file of files.filter((name) => name !== "python").sort()) {
     const { size } = await stat(join(output, file));
-    const entries = (await run("tar", ["--list", "--file", join(output, file)], output)).split("\n").length;
+    const list = file.endsWith(".whl")
+      ? run(
+          "python3",
+          ["-c", "import sys, zipfile; print('\\n'.join(zipfile.ZipFile(sys.argv[1]).namelist()))", file],
+          output,
+        )
+      : run("tar", ["--list", "--file", file], output);
+    const entries = (await list).split("\n").length;
     console.log(
       `  ${file.padEnd(32)} ${Math.ceil(size / 1000)
         .toLocaleString("en")

@@ -59,7 +59,7 @@ async function startRegistry(token: string) {
   return { published, address: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-test("the steps of release.yaml, one after the other and twice, publish both packages and three files once", async () => {
+test("the steps of release.yaml, one after the other and twice, publish both packages and four files once, and leave the Python client for PyPI", async () => {
   const folder = await mkdtemp(join(tmpdir(), "rebid-pipeline-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const copy = join(folder, "rebid");
@@ -117,12 +117,14 @@ test("the steps of release.yaml, one after the other and twice, publish both pac
     for (const { length } of Object.values(each._attachments)) expect(length).toBeGreaterThan(1_000);
   }
   const files = [`rebid-${version}.tar.gz`, `rebid-mcp-${version}.tgz`, `rebid-sdk-${version}.tgz`];
-  expect((await readdir(join(copy, ".build/release"))).toSorted()).toEqual(files);
+  expect((await readdir(join(copy, ".build/release"))).toSorted()).toEqual(["python", ...files]);
+  const wheel = `rebid-${version}-py3-none-any.whl`;
+  expect((await readdir(join(copy, ".build/release/python"))).toSorted()).toEqual([wheel, `rebid-${version}.tar.gz`]);
   const uploads = (await readFile(join(folder, "gh.log"), "utf8"))
     .split("\n")
     .filter((line) => line.includes("upload"));
   expect(uploads.length).toBe(2);
-  for (const file of files) expect(uploads[0]).toContain(`.build/release/${file}`);
+  for (const file of [...files, `python/${wheel}`]) expect(uploads[0]).toContain(`.build/release/${file}`);
 
   await expect(play(steps[0]?.run, { GITHUB_REF_NAME: "v9.9.9" }), "a tag of another version").rejects.toThrow();
 });

@@ -133,7 +133,7 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     expect(await background()).toBe("rgb(250, 250, 248)");
     await page.getByRole("button", { name: "Dark theme" }).click();
     expect(await background()).toBe("rgb(22, 24, 28)");
-    await page.getByRole("button", { name: "Python", exact: true }).click();
+    await page.getByRole("button", { name: "Python", exact: true }).first().click();
     await page.reload();
     expect(await background()).toBe("rgb(22, 24, 28)");
     await page.getByText("def verify").waitFor();
