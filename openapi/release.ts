@@ -163,7 +163,7 @@ async function build(directory: string, version: string, withPython: boolean): P
       : run("tar", ["--list", "--file", file], output);
     const entries = (await list).split("\n").length;
     console.log(
-      `  ${file.padEnd(32)} ${Math.ceil(size / 1000)
+      `  ${file.padEnd(36)} ${Math.ceil(size / 1000)
         .toLocaleString("en")
         .padStart(7)} kB ${entries.toLocaleString("en").padStart(6)} files`,
     );
