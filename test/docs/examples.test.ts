@@ -34,9 +34,6 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
  */
 const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|^server$|\.sh$/.test(info));
 
-/** A program that a command of its guide runs. */
-const isProgram = ({ language, info }: Block) => language === "ts" && info !== "" && info !== "verify.ts";
-
 /** Marks the output of a block, so that it can be found again. */
 const markOf = (index: number) => `=== block ${index} ===`;
 
@@ -45,8 +42,8 @@ function scriptOf(shown: readonly Block[]): string {
   const lines = shown.map((block, index) => {
     const { guide, code, info } = block;
     const refusal = /error=(\w+)/.exec(info)?.[1];
-    const place = info.includes("repository") ? root : info.includes("examples") ? examples : null;
-    const inPlace = place !== null ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
+    const isThere = info.includes("repository");
+    const inPlace = isThere ? `cd ${root}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
     const run =
       refusal === undefined
         ? `{ ${inPlace}\n} || { echo "${guide}, block ${index} failed" >&2; exit 1; }`
@@ -79,8 +76,6 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
 }
 
 test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", async () => {
-  await mkdir(examples, { recursive: true });
-  for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(examples, info), code);
   const DATA_DIR = await preparedDirectory();
   const service = await start({ DATA_DIR });
   await service.ready();
@@ -91,7 +86,6 @@ test("every command of the guides works as it is written, in one terminal, and s
     DATA_DIR,
     PORT: new URL(service.url).port,
     LOG_LEVEL: "warn",
-    NODE_OPTIONS: "--conditions=@rebid/source", // the SDK's source in place of its build
   });
   expect([code, stderr]).toEqual([0, ""]);
 
@@ -168,9 +162,7 @@ test("every block is of a kind that something runs or reads, and the few that no
     expect(() => JSON.parse(code)).not.toThrow();
   for (const { code } of blocks.filter(({ language }) => language === "yaml")) expect(() => parse(code)).not.toThrow();
   // The others of these languages are the guides' programs. Those in Python are run by `npm run check:python`.
-  const files = blocks.filter(
-    (block) => ["ts", "python", "go"].includes(block.language) && block.info !== "" && !isProgram(block),
-  );
+  const files = blocks.filter(({ language, info }) => ["ts", "python", "go"].includes(language) && info !== "");
   expect(files.map(({ info }) => info)).toEqual(["verify.ts", "verify.py", "verify.go"]);
   const left = blocks.filter(({ info }) => info.includes("not-run"));
   expect(left.filter(({ info }) => !/not-run="[^"]{10,}"/.test(info))).toEqual([]);
