@@ -14,7 +14,7 @@ import pytest
 from rebid import Rebid
 from rebid.types import Scope
 
-SCOPES: list[Scope] = ["task:write", "bid:write", "webhook:read", "webhook:write", "payouts:write"]
+SCOPES: list[Scope] = ["task:write", "bid:write", "message:write", "webhook:read", "webhook:write", "payouts:write"]
 
 
 @dataclass(frozen=True)
