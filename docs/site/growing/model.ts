@@ -4,7 +4,7 @@ import type { Costs } from "./costs.ts";
 const BUSY = 0.6;
 /** `requestPool` and `jobPool` of server/store/poolSettings.ts. */
 export const CONNECTIONS_PER_API = 10;
-export const CONNECTIONS_PER_WORKER = 12;
+export const CONNECTIONS_PER_WORKER = 14;
 /** A server of the size that is easy to rent; not measured. */
 export const LARGE_SERVER_CORES = 64;
 /** Beyond so many, their own work for snapshots and locks begins to show; not measured here. */
