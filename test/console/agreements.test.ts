@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
   test("a bidder asks for more time, which counts once the buyer has accepted it", async () => {
     const { task } = await awardedTask(buyer, bidder);
     const { ada, bo } = await both();
-    await ada.open(`/tasks/${task.id}`);
+    await ada.open("/");
     await bo.open(`/tasks/${task.id}`);
     await press(bo, "Ask for more time");
     await bo.field("New due time").fill("2020-01-01T10:00");
@@ -50,6 +50,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await bo.heading("You propose more time").waitFor();
     expect(await bo.button("Accept").count()).toBe(0);
 
+    await ada.sees(/^lapses in/);
+    await ada.link("Answer the proposal").click();
     await ada.sees("I was ill for a week.");
     await ada.isAccessible();
     await ada.button("Accept").click();

@@ -54,6 +54,21 @@ const reputationsOf = async () => [
   (await buyer.get(`/users/${bidder.id}/reputation`)).body.bidder,
 ];
 
+test("who must answer a proposal sees until when in the list of their tasks, and its author does not", async () => {
+  const { task } = await awardedTask(buyer, bidder);
+  const listed = async (person: TestPerson, query = "") =>
+    (await person.get(`/me/tasks${query}`)).body.tasks[0].proposalExpiresAt;
+  expect([await listed(buyer), await listed(bidder)]).toEqual([null, null]);
+  const byBidder = await propose(bidder, task.id);
+  expect([await listed(buyer), await listed(bidder)]).toEqual([byBidder.expiresAt, null]);
+  await answer(bidder, byBidder, "withdraw");
+  const byBuyer = await propose(buyer, task.id);
+  expect([await listed(buyer), await listed(bidder, "?role=bidder")]).toEqual([null, byBuyer.expiresAt]);
+  // Its time is over as soon as the clock says so, whether or not a worker has looked.
+  service.clock.advance(8 * DAY_SECONDS);
+  expect(await listed(bidder)).toBe(null);
+});
+
 describe("what both sides agree on", () => {
   test("cancel: the hold returns, nobody is said to have cancelled or expired", async () => {
     const { task } = await deliveredTask(buyer, bidder);

@@ -2613,6 +2613,8 @@ export interface OwnTask {
   deliveredAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
+  /** When the other side's proposal of an agreement lapses; null if none waits for you. ISO 8601. */
+  proposalExpiresAt: string | null;
 }
 
 /** Happens when an account gets a new password, by its owner or with a mailed link; for the account's owner. */

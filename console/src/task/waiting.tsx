@@ -24,13 +24,17 @@ interface WaitingProps {
 
 /** What waits for this person, the soonest deadline first, with the money and the time that are at stake. */
 export function Waiting({ posted, awarded }: WaitingProps) {
-  const turns = [...posted.flatMap(buyersTurn), ...awarded.flatMap(biddersTurn)].toSorted(bySoonest);
+  const turns = [
+    ...posted.flatMap(buyersTurn),
+    ...awarded.flatMap(biddersTurn),
+    ...[...posted, ...awarded].flatMap(proposal),
+  ].toSorted(bySoonest);
   if (turns.length === 0) return null;
   return (
     <Section title="Waiting for you">
       <Rows label="Waiting for you">
         {turns.map((turn) => (
-          <TurnRow key={turn.task.id} turn={turn} />
+          <TurnRow key={turn.task.id + turn.what} turn={turn} />
         ))}
       </Rows>
     </Section>
@@ -56,6 +60,13 @@ function biddersTurn(task: OwnTask): Turn[] {
   // An awarded task with a delivery is in a round of changes.
   const what = deliveredAt === null ? "Deliver" : "Deliver again, or decline the changes";
   return [{ task, what, cents: priceCents ?? maxBudgetCents, stake: "due", deadline }];
+}
+
+/** Either side's turn: what the other one has proposed. */
+function proposal(task: OwnTask): Turn[] {
+  const { priceCents, maxBudgetCents, proposalExpiresAt: deadline } = task;
+  if (deadline === null) return [];
+  return [{ task, what: "Answer the proposal", cents: priceCents ?? maxBudgetCents, stake: "lapses", deadline }];
 }
 
 const bySoonest = (a: Turn, b: Turn) =>

@@ -1964,6 +1964,8 @@ class OwnTask(Model):
     """When the latest delivery arrived. ISO 8601."""
     acceptance_deadline_at: datetime | None
     """Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601."""
+    proposal_expires_at: datetime | None
+    """When the other side's proposal of an agreement lapses; null if none waits for you. ISO 8601."""
 
 
 class PasswordChangedEvent(Model):
