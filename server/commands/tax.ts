@@ -6,7 +6,8 @@ import { type Command, runCommand, UsageError, withArguments } from "./runComman
 const usage = `Prints what each bidder earned in each quarter of a year, as tax authorities ask for it.
 
 Usage:
-  npm run --silent tax -- YEAR --format csv > earnings.csv
+  npm run tax -- YEAR --format csv
+      With npm run --silent, only the list is printed, as for a file.
       Columns: bidderId, email (empty for a closed account), quarter, grossCents (what buyers paid), feeCents (what the platform
       took), netCents, tasks. Quarters are those of OPERATOR_TIMEZONE, and the sums those of the ledger.
 

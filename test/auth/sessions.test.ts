@@ -265,9 +265,15 @@ test("/auth/me says how the caller is authenticated, and a session has every sco
   const person = await createPerson(service);
   const { id, email, displayName } = person;
   const createdAt = expect.stringMatching(/\.\d{6}Z$/);
-  const user = { id, email, displayName, createdAt, emailVerifiedAt: null };
+  const user = { id, email, displayName, createdAt, emailVerifiedAt: null, timeZone: null };
   const auth = { kind: "session", scopes: ["*"], moderator: false };
-  expect((await me(person.session)).body).toEqual({ user, auth, role: "member", hasSecondFactor: false });
+  expect((await me(person.session)).body).toEqual({
+    user,
+    auth,
+    role: "member",
+    hasSecondFactor: false,
+    unreadCount: 0,
+  });
   expect((await me(person.key)).body.auth.scopes).not.toContain("*");
 });
 

@@ -244,7 +244,10 @@ describe("a page of a hundred", () => {
       expect(page.body.tasks).toHaveLength(100);
       expect(bytesOf(page)).toBeLessThan(MAX_ANSWER_BYTES);
       const listed = ["bidCount", "createdAt", "id", "maxBudgetCents", "status", "tags", "title"];
-      const fields = [...listed, "acceptanceDeadlineAt", "deliveryDueAt", "priceCents"].toSorted();
+      const fields = [
+        ...listed,
+        ...["acceptanceDeadlineAt", "deliveredAt", "deliveryDueAt", "priceCents", "proposalExpiresAt"],
+      ].toSorted();
       for (const task of page.body.tasks) expect(Object.keys(task).toSorted()).toEqual(fields);
     }
   });

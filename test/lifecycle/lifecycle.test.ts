@@ -48,9 +48,9 @@ const provokedElsewhere = [
 
 test("the lifecycle calls every operation that belongs to it, and provokes every error that these declare", async () => {
   const played = await playLifecycle(service, callOverRest, "whole-run");
-  // Disputes, ratings, payouts, webhooks, the second factor, giving back, and leaving have tests of their own.
+  // Disputes, ratings, payouts, statements, webhooks, the second factor, giving back, and leaving have tests of their own.
   const belongs =
-    /^auth\.(signup|login|me|logout)$|^(keys|wallet)\.|^bids\.(?!giveBack)|^tasks\.(list|create|read|update|cancel|award|accept)$/;
+    /^auth\.(signup|login|me|logout)$|^keys\.|^wallet\.(?!statements)|^bids\.(?!giveBack)|^tasks\.(list|create|read|update|cancel|award|accept)$/;
   const missed = routes
     .filter(({ procedurePath }) => belongs.test(procedurePath))
     .flatMap((route) => {
