@@ -13,12 +13,10 @@ const OwnTask = TaskListItem.extend({
   deliveryDueAt: Task.shape.deliveryDueAt,
   deliveredAt: Task.shape.deliveredAt,
   acceptanceDeadlineAt: Task.shape.acceptanceDeadlineAt,
-  proposalExpiresAt: Timestamp.nullable()
-    .prefault(null)
-    .meta({
-      description: "When the other side's proposal of an agreement lapses; null if none waits for you.",
-      example: null,
-    }),
+  proposalExpiresAt: Timestamp.nullable().prefault(null).meta({
+    description: "When the other side's proposal of an agreement lapses; null if none waits for you.",
+    example: null,
+  }),
 }).meta({ id: "OwnTask", description: "A task of yours as lists show it, with the money and the time at stake." });
 
 /** @param other the side that is not the caller */
