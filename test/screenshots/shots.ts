@@ -103,6 +103,7 @@ const personShots: readonly Shot[] = [
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },
+  { name: "console-notifications", path: "/app/notifications", as: "ada" },
   { name: "console-conversations", path: "/app/messages", as: "ada" },
   {
     name: "console-conversation",
