@@ -33,7 +33,7 @@ import { type Kill, type KillerSettings, type Order, Report, targets } from "./k
 import { acknowledgementKinds, Load, type SentRequest } from "./load.ts";
 import { randomFrom } from "./random.ts";
 import { soakPlan, startSoak } from "./soak.ts";
-import { FEE, findDifferences, findUnsettled } from "./verify.ts";
+import { findDifferences, findUnsettled, setFee } from "./verify.ts";
 
 /** Shares of all calls to the processor, and of all its events. A timeout costs its caller 10 s, so there are fewer. */
 const FAULT_SHARE = { timeout_before: 0.01, timeout_after: 0.01, other: 0.025 } as const;
@@ -224,9 +224,7 @@ async function prepare(databaseUrl: string, userId: string): Promise<void> {
   await client.connect();
   try {
     await client.query("UPDATE users SET role = 'moderator' WHERE id = $1", [userId]);
-    await client.query("INSERT INTO fee_schedules (basis_points, min_cents, max_cents) VALUES ($1, $2, $3)", [
-      ...[FEE.basisPoints, FEE.minCents, FEE.maxCents],
-    ]);
+    await setFee(client);
   } finally {
     await client.end();
   }

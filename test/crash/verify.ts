@@ -35,7 +35,14 @@ export async function findDifferences(
 }
 
 /** What the platform takes in these runs. */
-export const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300 } as const;
+const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300 } as const;
+
+/** Sets the platform's fee, before any bid. */
+export async function setFee(client: pg.Client): Promise<void> {
+  const { basisPoints, minCents, maxCents } = FEE;
+  const insert = "INSERT INTO fee_schedules (basis_points, min_cents, max_cents) VALUES ($1, $2, $3)";
+  await client.query(insert, [basisPoints, minCents, maxCents]);
+}
 
 /** What a task has brought its two sides in the end: what was held and has returned comes to nothing. */
 const moneyOfTask = `CROSS JOIN LATERAL (

@@ -9,7 +9,7 @@ import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { Load } from "../crash/load.ts";
 import { randomFrom } from "../crash/random.ts";
-import { findDifferences, findUnsettled } from "../crash/verify.ts";
+import { findDifferences, findUnsettled, setFee } from "../crash/verify.ts";
 import { idOfPostgres } from "./cluster.ts";
 import { type HeldCommit, holdCommit } from "./heldCommit.ts";
 import { Installation } from "./installation.ts";
@@ -130,6 +130,7 @@ beforeAll(async () => {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   await client.query("UPDATE users SET role = 'moderator' WHERE id = $1", [moderator]);
+  await setFee(client);
   await client.end();
   running = Promise.all([load.run(CLIENTS), observer.post()]);
 }, 600_000);
