@@ -1,11 +1,15 @@
 import { advanceLog } from "../../server/events/log.ts";
 import { tellNext } from "../../server/notifications/follow.ts";
 import type { Notification } from "../../server/schemas/notification.ts";
-import type { TestService } from "../setup/testService.ts";
+import type { Services } from "../../server/services.ts";
 import type { TestPerson } from "./people.ts";
 
 /** Tells everyone of everything that has happened, as a worker does. */
-export async function tellAll({ services }: Pick<TestService, "services">): Promise<void> {
+export async function tellAll({
+  services,
+}: {
+  services: Pick<Services, "database" | "clock" | "mail">;
+}): Promise<void> {
   await advanceLog(services.database);
   while ((await tellNext(services)) > 0) {}
 }
@@ -16,7 +20,7 @@ export async function inboxOf(person: TestPerson, query = ""): Promise<Notificat
 }
 
 /** A notification of the person, who has created a key. */
-export async function toldOnce(service: Pick<TestService, "services">, person: TestPerson): Promise<Notification> {
+export async function toldOnce(service: { services: Services }, person: TestPerson): Promise<Notification> {
   await person.post("/keys", { label: "another", scopes: [] });
   await tellAll(service);
   const [newest] = await inboxOf(person);

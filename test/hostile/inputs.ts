@@ -47,6 +47,7 @@ function pairUp(path: string, entries: Entries): Entries {
 function plausible(path: string, name: string): fc.Arbitrary<unknown> | null {
   if (name === "id") return idsFor(path);
   if (name === "bidId") return idsFor("/bids/{id}");
+  if (path === "/notifications/read" && name === "upTo") return mostly(known("notifications"), wrongIds);
   if (name === secondIds[path] && name !== "storageKey") return mostly(known("any"), wrongIds);
   if (name === "storageKey")
     return mostly(

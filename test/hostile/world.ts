@@ -1,8 +1,10 @@
 import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
+import { systemClock } from "../../server/gateways/clock.ts";
 import { scopes } from "../../server/schemas/scope.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
 import { addShared, putShared } from "../factories/conversation.ts";
+import { tellAll } from "../factories/notifications.ts";
 import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
 import {
   awardedTask,
@@ -148,6 +150,9 @@ export class World {
     }
     await this.#refillChangesOfMind();
     await this.#refillTalk();
+    // As a worker would, of which this service has none.
+    await tellAll({ services: { database: this.#database, clock: systemClock, mail: null } });
+    for (const { get } of [buyer, bidder]) this.learn((await get("/notifications")).body);
     const accepted = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.task.id}/accept`);
     const cancelled = await postTask(buyer);

@@ -172,6 +172,17 @@ describe("a subscription", () => {
     expect(pushService.received).toEqual([]);
   });
 
+  test("and the end of its session at the same time end in either", async () => {
+    for (let round = 0; round < 20; round++) {
+      const leaving = await createPerson(service);
+      const [subscribed] = await Promise.all([
+        leaving.post("/notifications/push", browserSubscription(`${pushService.url}/leaving`)),
+        leaving.post("/auth/logout"),
+      ]);
+      expect([201, 401]).toContain(subscribed.status);
+    }
+  });
+
   test("goes to whoever signed in last in the same browser", async () => {
     const { keys } = createBrowser();
     const former = await subscribe("/shared", keys);
