@@ -45,7 +45,7 @@ export async function digestContent(
     ],
     button:
       notifications.length > 0
-        ? { label: "Open your inbox", url: `${publicUrl}/app` }
+        ? { label: "Open your inbox", url: `${publicUrl}/app/notifications` }
         : { label: "See all new tasks", url: `${publicUrl}/app/tasks` },
     why: "You get this mail once a day, at 8:00 in your time zone, with what you chose to get daily and what your agents did.",
     stops: ["daily"],

@@ -54,7 +54,7 @@ function manyContent(notifications: readonly MailedNotification[], publicUrl: st
     heading,
     paragraphs: ["Much happened within an hour, so the rest comes in one mail."],
     items: notifications.map((one) => itemOf(one, publicUrl)),
-    button: { label: "Open your inbox", url: `${publicUrl}/app` },
+    button: { label: "Open your inbox", url: `${publicUrl}/app/notifications` },
     why: "You get this mail because these concern you, and mails about them come at once, but at most six in an hour.",
     stops: [...kinds],
   };

@@ -219,6 +219,7 @@ test("six mails an hour, and one with the rest when the hour is over", async () 
   const mails = await mailsOf(owner);
   expect(mails).toHaveLength(7);
   expect(mails[6]?.subject).toBe("3 more notifications");
+  expect(mails[6]?.text).toContain(`${service.url}/app/notifications`);
   expect(mails[6]?.text.match(/New bid of \$80\.00 on “Translate page/g)).toHaveLength(3);
 });
 
