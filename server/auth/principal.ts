@@ -22,6 +22,8 @@ interface KeyHolder {
   keyId: string;
   scopes: readonly Scope[];
   hasSpendLimit: boolean;
+  /** What a person must approve: an operation with more than this; null for a key that asks nobody. */
+  approvalAboveCents: number | null;
 }
 
 /** Whether this is a moderator's session, which has proved a second factor if that is required. */
@@ -74,6 +76,7 @@ async function findByBearer(header: string, { connection, now }: AuthenticateOpt
   const [found] = await connection.query<KeyHolder & { isStale: boolean }>(
     sql`
     SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",
+           k.approval_above_cents AS "approvalAboveCents",
            k.last_used_at IS NULL OR k.last_used_at < ${at}::timestamptz - ${TOUCH_INTERVAL}::interval AS "isStale"
     FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ${hashApiKey(key)}::bytea AND k.revoked_at IS NULL

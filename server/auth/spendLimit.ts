@@ -19,7 +19,8 @@ export const apiKeyColumns = (now: Date | "database"): Sql => sql`
   k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", nullif(k.expires_at, 'infinity') AS "expiresAt",
   CASE WHEN k.spend_limit_cents IS NOT NULL THEN
     json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now === "database" ? sql`service_now()` : timestamp(now))})
-  END AS "spendLimit"`;
+  END AS "spendLimit",
+  CASE WHEN k.approval_above_cents IS NOT NULL THEN json_build_object('aboveCents', k.approval_above_cents) END AS approval`;
 
 /**
  * Counts what the caller spends, in the transaction that spends it, if the caller is an API key with a limit. It locks the

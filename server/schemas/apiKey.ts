@@ -34,6 +34,17 @@ const SpendLimit = z
   })
   .meta({ id: "SpendLimit", description: "The most that a key may spend in a period, and what it has spent." });
 
+const approval = {
+  aboveCents: z.int().min(0).max(MAX_INT32).meta({
+    description: "You are asked about whatever holds, commits or pays more than this, in integer cents.",
+    example: 5_000,
+  }),
+};
+
+const KeyApproval = z
+  .object(approval)
+  .meta({ id: "KeyApproval", description: "Above which amount an API key has to ask its owner." });
+
 export const ApiKey = z
   .object({
     id: idOf("API key"),
@@ -43,6 +54,7 @@ export const ApiKey = z
     createdAt: Timestamp.meta({ description: "When the key was created." }),
     expiresAt: Timestamp.nullable().meta({ description: "When the key stops working; null for never.", example: null }),
     spendLimit: SpendLimit.nullable().meta({ description: "Null for a key without a limit." }),
+    approval: KeyApproval.nullable().meta({ description: "Null for a key that asks nobody." }),
   })
   .meta({ id: "ApiKey", description: "An API key, without the key itself." });
 export type ApiKey = z.infer<typeof ApiKey>;
@@ -72,6 +84,15 @@ export const apiKeyInput = {
       description:
         "The most that the key may spend in a period: holds for new tasks and larger budgets, and payouts. What comes back " +
         "does not reduce it. Unlimited by default.",
+    })
+    .optional(),
+  approval: z
+    .strictObject(approval)
+    .meta({
+      id: "NewKeyApproval",
+      description:
+        "What the key asks you about: an operation with more than this waits for your answer, and one with exactly this does " +
+        "not. The key asks nobody by default.",
     })
     .optional(),
 };

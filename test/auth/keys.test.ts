@@ -31,6 +31,7 @@ test("a key is rb_live_ and 22 base32 characters, shown once", async () => {
       createdAt: expect.any(String),
       expiresAt: null,
       spendLimit: null,
+      approval: null,
       raw: expect.stringMatching(/^rb_live_[A-Z2-7]{22}$/),
     });
     raws.add(body.raw);
@@ -39,7 +40,7 @@ test("a key is rb_live_ and 22 base32 characters, shown once", async () => {
   const listed = await person.get("/keys");
   for (const raw of raws) expect(listed.text).not.toContain(raw.slice(8));
   expect(Object.keys(listed.body.keys[0]).sort()).toEqual(
-    ["createdAt", "expiresAt", "id", "label", "last4", "lastUsedAt", "scopes", "spendLimit"].sort(),
+    ["approval", "createdAt", "expiresAt", "id", "label", "last4", "lastUsedAt", "scopes", "spendLimit"].sort(),
   );
 });
 

@@ -57,6 +57,23 @@ function expectLimit(answer: Answer, limitCents: number, spentCents: number): vo
 }
 const inSeconds = (seconds: number) => new Date(service.clock.now().getTime() + seconds * 1000).toISOString();
 
+test("a key says above which amount it asks its owner, from 0 on", async () => {
+  const owner = await createPerson(service);
+  const { body } = await owner.post("/keys", { label: "asks", scopes, approval: { aboveCents: 0 } });
+  expect(body.approval).toEqual({ aboveCents: 0 });
+  expect((await listed(owner, body.id)).approval).toEqual({ aboveCents: 0 });
+  for (const approval of [
+    { aboveCents: -1 },
+    { aboveCents: 1.5 },
+    { aboveCents: 2 ** 31 },
+    {},
+    null,
+    { aboveCents: 1, per: "day" },
+  ]) {
+    expectError(await owner.post("/keys", { label: "asks", scopes, approval }), "invalid_input");
+  }
+});
+
 test("a key reads its own limits, as its owner does, and a session has none", async () => {
   const person = await createPerson(service, { cents: 10_000 });
   const expiresAt = inSeconds(3_600);

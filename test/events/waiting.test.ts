@@ -210,6 +210,7 @@ test("without HTTP, the procedures work as well", async () => {
     keyId: crypto.randomUUID(),
     scopes: [],
     hasSpendLimit: false,
+    approvalAboveCents: null,
   };
   const caller = appRouter.createCaller(buildContext(service.services, principal));
   expect((await caller.events.list({ after: "latest" })).events).toEqual([]);

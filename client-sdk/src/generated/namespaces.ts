@@ -436,9 +436,10 @@ export class KeysApi extends Namespace {
   /**
    * Create an API key.
    *
-   * Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend
-   * limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create another
-   * key and revoke this one. At most 500 keys per user; revoked and expired ones do not count.
+   * Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry, a spend limit,
+   * and an amount above which it has to ask you. The whole key, `raw`, appears only in this response. None of this
+   * can be changed later: create another key and revoke this one. At most 500 keys per user; revoked and expired
+   * ones do not count.
    *
    * `POST /keys`. With a browser session; API keys are refused.
    *

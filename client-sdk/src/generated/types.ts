@@ -331,6 +331,8 @@ export interface ApiKey {
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+  /** Null for a key that asks nobody. */
+  approval: KeyApproval | null;
 }
 
 export interface AskQuestion {
@@ -780,6 +782,7 @@ export interface CreateApiKey {
   /** When the key stops working, a time in the future. Never by default. ISO 8601. */
   expiresAt?: string | undefined;
   spendLimit?: NewSpendLimit | undefined;
+  approval?: NewKeyApproval | undefined;
 }
 
 export interface CreatePayout {
@@ -847,6 +850,8 @@ export interface CreatedApiKey {
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+  /** Null for a key that asks nobody. */
+  approval: KeyApproval | null;
   /** The whole key: `rb_live_` and 22 characters. It is never shown again. */
   raw: string;
 }
@@ -1209,6 +1214,8 @@ export interface ExportedApiKey {
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+  /** Null for a key that asks nobody. */
+  approval: KeyApproval | null;
   /** When the key was last used. ISO 8601. */
   lastUsedAt: string | null;
   /** When the key was revoked. ISO 8601. */
@@ -1638,6 +1645,12 @@ export interface InputIssue {
   path: string;
   /** What is wrong, and what is allowed instead. */
   message: string;
+}
+
+/** Above which amount an API key has to ask its owner. */
+export interface KeyApproval {
+  /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
+  aboveCents: number;
 }
 
 /** Happens when an API key is created; for the key's owner. */
@@ -2191,6 +2204,8 @@ export interface ListedApiKey {
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+  /** Null for a key that asks nobody. */
+  approval: KeyApproval | null;
   /** When the key was last used; null if it never was. ISO 8601. */
   lastUsedAt: string | null;
 }
@@ -2466,6 +2481,15 @@ export interface ModerationAction {
   reason: string | null;
   /** When it was done. ISO 8601. */
   createdAt: string;
+}
+
+/**
+ * What the key asks you about: an operation with more than this waits for your answer, and one with exactly this
+ * does not. The key asks nobody by default.
+ */
+export interface NewKeyApproval {
+  /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
+  aboveCents: number;
 }
 
 /**

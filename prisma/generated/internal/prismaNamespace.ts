@@ -4114,7 +4114,8 @@ export const ApiKeyScalarFieldEnum = {
   spendLimitCents: 'spendLimitCents',
   spendLimitPer: 'spendLimitPer',
   spentCents: 'spentCents',
-  spentSince: 'spentSince'
+  spentSince: 'spentSince',
+  approvalAboveCents: 'approvalAboveCents'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]

@@ -29,11 +29,13 @@ export type AggregateApiKey = {
 export type ApiKeyAvgAggregateOutputType = {
   spendLimitCents: number | null
   spentCents: number | null
+  approvalAboveCents: number | null
 }
 
 export type ApiKeySumAggregateOutputType = {
   spendLimitCents: bigint | null
   spentCents: bigint | null
+  approvalAboveCents: bigint | null
 }
 
 export type ApiKeyMinAggregateOutputType = {
@@ -50,6 +52,7 @@ export type ApiKeyMinAggregateOutputType = {
   spendLimitPer: string | null
   spentCents: bigint | null
   spentSince: Date | null
+  approvalAboveCents: bigint | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -66,6 +69,7 @@ export type ApiKeyMaxAggregateOutputType = {
   spendLimitPer: string | null
   spentCents: bigint | null
   spentSince: Date | null
+  approvalAboveCents: bigint | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -83,6 +87,7 @@ export type ApiKeyCountAggregateOutputType = {
   spendLimitPer: number
   spentCents: number
   spentSince: number
+  approvalAboveCents: number
   _all: number
 }
 
@@ -90,11 +95,13 @@ export type ApiKeyCountAggregateOutputType = {
 export type ApiKeyAvgAggregateInputType = {
   spendLimitCents?: true
   spentCents?: true
+  approvalAboveCents?: true
 }
 
 export type ApiKeySumAggregateInputType = {
   spendLimitCents?: true
   spentCents?: true
+  approvalAboveCents?: true
 }
 
 export type ApiKeyMinAggregateInputType = {
@@ -111,6 +118,7 @@ export type ApiKeyMinAggregateInputType = {
   spendLimitPer?: true
   spentCents?: true
   spentSince?: true
+  approvalAboveCents?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -127,6 +135,7 @@ export type ApiKeyMaxAggregateInputType = {
   spendLimitPer?: true
   spentCents?: true
   spentSince?: true
+  approvalAboveCents?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -144,6 +153,7 @@ export type ApiKeyCountAggregateInputType = {
   spendLimitPer?: true
   spentCents?: true
   spentSince?: true
+  approvalAboveCents?: true
   _all?: true
 }
 
@@ -248,6 +258,7 @@ export type ApiKeyGroupByOutputType = {
   spendLimitPer: string | null
   spentCents: bigint
   spentSince: Date
+  approvalAboveCents: bigint | null
   _count: ApiKeyCountAggregateOutputType | null
   _avg: ApiKeyAvgAggregateOutputType | null
   _sum: ApiKeySumAggregateOutputType | null
@@ -288,6 +299,7 @@ export type ApiKeyWhereInput = {
   spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -306,6 +318,7 @@ export type ApiKeyOrderByWithRelationInput = {
   spendLimitPer?: Prisma.SortOrderInput | Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -327,6 +340,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "keyHash">
 
@@ -345,6 +359,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   spendLimitPer?: Prisma.SortOrderInput | Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _avg?: Prisma.ApiKeyAvgOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
@@ -370,6 +385,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   spendLimitPer?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
   spentCents?: Prisma.BigIntWithAggregatesFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
+  approvalAboveCents?: Prisma.BigIntNullableWithAggregatesFilter<"ApiKey"> | bigint | number | null
 }
 
 export type ApiKeyCreateInput = {
@@ -386,6 +402,7 @@ export type ApiKeyCreateInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
 }
 
@@ -404,6 +421,7 @@ export type ApiKeyUncheckedCreateInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
 }
 
 export type ApiKeyUpdateInput = {
@@ -420,6 +438,7 @@ export type ApiKeyUpdateInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
 }
 
@@ -438,6 +457,7 @@ export type ApiKeyUncheckedUpdateInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type ApiKeyCreateManyInput = {
@@ -455,6 +475,7 @@ export type ApiKeyCreateManyInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -471,6 +492,7 @@ export type ApiKeyUpdateManyMutationInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -488,6 +510,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type ApiKeyListRelationFilter = {
@@ -523,11 +546,13 @@ export type ApiKeyCountOrderByAggregateInput = {
   spendLimitPer?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrder
 }
 
 export type ApiKeyAvgOrderByAggregateInput = {
   spendLimitCents?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -544,6 +569,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   spendLimitPer?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -560,11 +586,13 @@ export type ApiKeyMinOrderByAggregateInput = {
   spendLimitPer?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrder
 }
 
 export type ApiKeySumOrderByAggregateInput = {
   spendLimitCents?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
+  approvalAboveCents?: Prisma.SortOrder
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -648,6 +676,7 @@ export type ApiKeyCreateWithoutUserInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
@@ -664,6 +693,7 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -710,6 +740,7 @@ export type ApiKeyScalarWhereInput = {
   spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
 }
 
 export type ApiKeyCreateManyUserInput = {
@@ -726,6 +757,7 @@ export type ApiKeyCreateManyUserInput = {
   spendLimitPer?: string | null
   spentCents?: bigint | number
   spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
@@ -742,6 +774,7 @@ export type ApiKeyUpdateWithoutUserInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
@@ -758,6 +791,7 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
@@ -774,6 +808,7 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
 }
 
 
@@ -793,6 +828,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   spendLimitPer?: boolean
   spentCents?: boolean
   spentSince?: boolean
+  approvalAboveCents?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -811,6 +847,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   spendLimitPer?: boolean
   spentCents?: boolean
   spentSince?: boolean
+  approvalAboveCents?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -829,6 +866,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   spendLimitPer?: boolean
   spentCents?: boolean
   spentSince?: boolean
+  approvalAboveCents?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -847,9 +885,10 @@ export type ApiKeySelectScalar = {
   spendLimitPer?: boolean
   spentCents?: boolean
   spentSince?: boolean
+  approvalAboveCents?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt" | "spendLimitCents" | "spendLimitPer" | "spentCents" | "spentSince", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt" | "spendLimitCents" | "spendLimitPer" | "spentCents" | "spentSince" | "approvalAboveCents", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -880,6 +919,7 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     spendLimitPer: string | null
     spentCents: bigint
     spentSince: Date
+    approvalAboveCents: bigint | null
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1318,6 +1358,7 @@ export interface ApiKeyFieldRefs {
   readonly spendLimitPer: Prisma.FieldRef<"ApiKey", 'String'>
   readonly spentCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
   readonly spentSince: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly approvalAboveCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
 }
     
 

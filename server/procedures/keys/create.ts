@@ -16,8 +16,8 @@ export const create = sessionOnly
     rest: { method: "POST", path: "/keys", status: 201 },
     summary: "Create an API key",
     description:
-      "Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend " +
-      "limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create " +
+      "Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry, a spend " +
+      "limit, and an amount above which it has to ask you. The whole key, `raw`, appears only in this response. None of this can be changed later: create " +
       `another key and revoke this one. At most ${MAX_KEYS} keys per user; revoked and expired ones do not count.`,
     errors: ["limit_reached"],
     showsSecret: true,
@@ -33,7 +33,7 @@ export const create = sessionOnly
   )
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
-    const { label, scopes, expiresAt, spendLimit } = input;
+    const { label, scopes, expiresAt, spendLimit, approval } = input;
     const created = await ctx.change(async (tx) => {
       const now = ctx.clock.now();
       if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) {
@@ -41,9 +41,11 @@ export const create = sessionOnly
       }
       await lockCaller(tx, ctx.principal);
       const [key] = await tx.query<ApiKey>(sql`
-        INSERT INTO api_keys AS k (user_id, label, scopes, key_hash, last4, expires_at, spend_limit_cents, spend_limit_per)
+        INSERT INTO api_keys AS k (user_id, label, scopes, key_hash, last4, expires_at, spend_limit_cents, spend_limit_per,
+                                   approval_above_cents)
         SELECT ${ctx.userId}::uuid, ${label}, ${scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)},
-               ${expiresAt ?? "infinity"}::timestamptz, ${spendLimit?.cents ?? null}, ${spendLimit?.per ?? null}
+               ${expiresAt ?? "infinity"}::timestamptz, ${spendLimit?.cents ?? null}, ${spendLimit?.per ?? null},
+               ${approval?.aboveCents ?? null}
         WHERE (SELECT count(*) FROM api_keys
                WHERE user_id = ${ctx.userId}::uuid AND revoked_at IS NULL
                  AND expires_at > ${now.toISOString()}::timestamptz) < ${MAX_KEYS}

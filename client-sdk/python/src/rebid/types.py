@@ -288,6 +288,8 @@ class ApiKey(Model):
     """When the key stops working; null for never. ISO 8601."""
     spend_limit: SpendLimit | None
     """Null for a key without a limit."""
+    approval: KeyApproval | None
+    """Null for a key that asks nobody."""
 
 
 class AskQuestionResponse(Model):
@@ -723,6 +725,8 @@ class CreatedApiKey(Model):
     """When the key stops working; null for never. ISO 8601."""
     spend_limit: SpendLimit | None
     """Null for a key without a limit."""
+    approval: KeyApproval | None
+    """Null for a key that asks nobody."""
     raw: str
     """The whole key: `rb_live_` and 22 characters. It is never shown again."""
 
@@ -1067,6 +1071,8 @@ class ExportedApiKey(Model):
     """When the key stops working; null for never. ISO 8601."""
     spend_limit: SpendLimit | None
     """Null for a key without a limit."""
+    approval: KeyApproval | None
+    """Null for a key that asks nobody."""
     last_used_at: datetime | None
     """When the key was last used. ISO 8601."""
     revoked_at: datetime | None
@@ -1401,6 +1407,13 @@ class InputIssue(Model):
     """What is wrong, and what is allowed instead."""
 
 
+class KeyApproval(Model):
+    """Above which amount an API key has to ask its owner."""
+
+    above_cents: int
+    """You are asked about whatever holds, commits or pays more than this, in integer cents."""
+
+
 class KeyCreatedEvent(Model):
     """Happens when an API key is created; for the key's owner."""
 
@@ -1651,6 +1664,8 @@ class ListedApiKey(Model):
     """When the key stops working; null for never. ISO 8601."""
     spend_limit: SpendLimit | None
     """Null for a key without a limit."""
+    approval: KeyApproval | None
+    """Null for a key that asks nobody."""
     last_used_at: datetime | None
     """When the key was last used; null if it never was. ISO 8601."""
 
@@ -1841,6 +1856,15 @@ class ModerationAction(Model):
     """Why."""
     created_at: datetime
     """When it was done. ISO 8601."""
+
+
+class NewKeyApproval(Model):
+    """What the key asks you about: an operation with more than this waits for your answer, and one with exactly this
+    does not. The key asks nobody by default.
+    """
+
+    above_cents: int
+    """You are asked about whatever holds, commits or pays more than this, in integer cents."""
 
 
 class NewSpendLimit(Model):

@@ -82,6 +82,7 @@ if TYPE_CHECKING:
         Message,
         ModeratedUser,
         ModerationAction,
+        NewKeyApproval,
         NewSpendLimit,
         Notification,
         OnboardingLink,
@@ -597,13 +598,15 @@ class KeysApi(Namespace):
         scopes: Sequence[Scope],
         expires_at: datetime | str | None = None,
         spend_limit: NewSpendLimit | None = None,
+        approval: NewKeyApproval | None = None,
         **options: Unpack[TryOptions],
     ) -> CreatedApiKey:
         """Create an API key.
 
-        Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend
-        limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create
-        another key and revoke this one. At most 500 keys per user; revoked and expired ones do not count.
+        Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry, a spend
+        limit, and an amount above which it has to ask you. The whole key, `raw`, appears only in this response.
+        None of this can be changed later: create another key and revoke this one. At most 500 keys per user;
+        revoked and expired ones do not count.
 
         `POST /keys`. With a browser session; API keys are refused.
 
@@ -620,7 +623,7 @@ class KeysApi(Namespace):
             {
                 "label": label,
                 "scopes": scopes,
-                **given(expiresAt=expires_at, spendLimit=spend_limit),
+                **given(expiresAt=expires_at, spendLimit=spend_limit, approval=approval),
             },
             options,
             "keyed",
