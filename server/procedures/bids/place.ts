@@ -35,39 +35,40 @@ export const place = scoped("bid:write")
   .output(z.object({ bid: Bid.meta({ description: "The new bid." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const [found, , activeBidId, schedule] = await inOrder(
+      const [found, , schedule] = await inOrder(
         () => lockTask(tx, input.id),
         () => assertCallerActive(tx, ctx.userId),
-        () => findActiveBidId(tx, input.id, ctx.userId),
         () => keepSchedule(tx),
       );
       assertTaskAction("placeBid", found, actorOf(found, ctx.userId), momentOf(ctx));
       assertPriceWithinBudget(found, input.priceCents);
-      if (activeBidId !== null) throw new ApiError("active_bid_exists", { bidId: activeBidId });
       const fee = frozenFor(input.priceCents, schedule);
-      const [task, bid] = await inOrder(
+      const [task, [bid]] = await inOrder(
         () => updateTask(tx, input.id, sql`bid_count = bid_count + 1`),
         () =>
-          queryOne<BidRecord>(
-            tx,
-            sql`
+          // Whoever bids twice is told by the conflict: to ask before took 45 % of a bid's processor time, because a connection
+          // that first saw few bids keeps the plan for few.
+          tx.query<BidRecord>(sql`
             WITH b AS (
               INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes, priced_at, fee_schedule_id, fee_cents)
               VALUES (${input.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null},
                       ${fee.at}, ${fee.id}, ${fee.cents})
+              ON CONFLICT (task_id, bidder_id) WHERE status = 'active' DO NOTHING
               RETURNING *)
-            SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`,
-          ),
+            SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`),
       );
+      if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
       tx.events.record("bid.received", { task, bid }, [task.buyerId]);
       return { bid: bidShownTo(ctx.userId, bid) };
     }),
   );
 
-async function findActiveBidId(tx: Transaction, taskId: string, bidderId: string): Promise<string | null> {
-  const [bid] = await tx.query<{ id: string }>(
-    sql`SELECT id FROM bids WHERE task_id = ${taskId}::uuid AND bidder_id = ${bidderId}::uuid AND status = 'active'`,
-    { withBegin: true },
+async function activeBidExists(tx: Transaction, taskId: string, bidderId: string): Promise<ApiError> {
+  const { bidId } = await queryOne<{ bidId: string }>(
+    tx,
+    sql`
+      SELECT id AS "bidId" FROM bids
+      WHERE task_id = ${taskId}::uuid AND bidder_id = ${bidderId}::uuid AND status = 'active'`,
   );
-  return bid?.id ?? null;
+  return new ApiError("active_bid_exists", { bidId });
 }
