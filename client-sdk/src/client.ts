@@ -25,6 +25,7 @@ export class Rebid {
   readonly bids: Bids;
   readonly payouts: generated.PayoutsApi;
   readonly fees: generated.FeesApi;
+  readonly exports: generated.ExportsApi;
   readonly questions: generated.QuestionsApi;
   readonly agreements: generated.AgreementsApi;
   readonly notifications: generated.NotificationsApi;
@@ -50,6 +51,7 @@ export class Rebid {
     this.bids = new Bids(requests);
     this.payouts = new generated.PayoutsApi(requests);
     this.fees = new generated.FeesApi(requests);
+    this.exports = new generated.ExportsApi(requests);
     this.questions = new generated.QuestionsApi(requests);
     this.agreements = new generated.AgreementsApi(requests);
     this.notifications = new generated.NotificationsApi(requests);

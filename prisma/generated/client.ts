@@ -102,6 +102,11 @@ export type Rating = Prisma.RatingModel
  */
 export type Reputation = Prisma.ReputationModel
 /**
+ * Model Export
+ * A file that a person takes away. The checks on its kind and subject are in the migration.
+ */
+export type Export = Prisma.ExportModel
+/**
  * Model JobWorker
  * 
  */

@@ -5,15 +5,16 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  PutObjectCommand,
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { type PresignedUrls, presignedUrls } from "./s3Signing.ts";
-import type { Storage, StorageSettings, StoredObject } from "./storage.ts";
+import { isSealed, type Storage, type StorageSettings, type StoredObject } from "./storage.ts";
 import { StorageUnavailable } from "./storageErrors.ts";
 
 const REQUEST_TIMEOUT_MS = 5000;
-/** S3 copies a gigabyte in seconds, but may need more than five. */
+/** S3 copies, or takes, a gigabyte in seconds, but may need more than five. */
 const COPY_TIMEOUT_MS = 120_000;
 /** For all of the bytes, where a store may stop sending halfway. */
 const READ_TIMEOUT_MS = 10_000;
@@ -87,6 +88,8 @@ function storedObjects(client: S3Client, Bucket: string): Omit<Storage, "origin"
       return { ...description, storageKey: sealedKey, sha256: described.sha256, start };
     },
 
+    write: (sealedKey, mimeType, content) => write(client, Bucket, sealedKey, mimeType, content),
+
     async read(storageKey, start, end) {
       const found = await readRange(client, Bucket, storageKey, start, end);
       if (found === null) throw new Error(`the object ${storageKey} is missing`);
@@ -108,6 +111,12 @@ function storedObjects(client: S3Client, Bucket: string): Omit<Storage, "origin"
       await orNull(client.send(new DeleteObjectCommand({ Bucket, Key: storageKey })));
     },
   };
+}
+
+async function write(client: S3Client, Bucket: string, Key: string, ContentType: string, Body: Uint8Array) {
+  if (!isSealed(Key)) throw new Error(`${Key} is not sealed: an upload could replace what is there`);
+  const command = new PutObjectCommand({ Bucket, Key, ContentType, ContentLength: Body.length, Body });
+  await orNull(client.send(command, { requestTimeout: COPY_TIMEOUT_MS }));
 }
 
 /** Returns the bytes from `start` to before `end`, or to the object's end, and its type and size; null if it has none of them. */

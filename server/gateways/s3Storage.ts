@@ -21,6 +21,7 @@ export function s3Storage(settings: StorageSettings): Storage {
     presignUpload: async (...input) => (await s3()).presignUpload(...input),
     presignDownload: async (...input) => (await s3()).presignDownload(...input),
     seal: async (...input) => (await s3()).seal(...input),
+    write: async (...input) => (await s3()).write(...input),
     read: async (...input) => (await s3()).read(...input),
     list: async (...input) => (await s3()).list(...input),
     head: async (...input) => (await s3()).head(...input),

@@ -44,6 +44,8 @@ export interface Storage {
    * `startBytes` bytes of it, or null if there is no upload, or an empty one. If the copy is not recorded, delete it.
    */
   seal(storageKey: string, sealedKey: string, startBytes: number): Promise<SealedObject | null>;
+  /** Stores what the service itself has made, under a sealed key; again, it replaces what is there. */
+  write(sealedKey: string, mimeType: string, content: Uint8Array): Promise<void>;
   /**
    * Returns the bytes from `start` to before `end`, which the object must have. Never takes more than that from a store,
    * whatever it sends, and waits at most 10 seconds.

@@ -1,6 +1,7 @@
 import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { findLapsedAgreements, lapseAgreement } from "../market/agreements/lapse.ts";
+import { findDueExports, makeExport } from "../market/papers/makeExport.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { readMissedEvents } from "../market/processorEvents/inbox.ts";
@@ -64,6 +65,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   afterRestore: checkAfterRestore,
   duePayouts: sweep(findDuePayouts, advancePayout),
+  dueExports: sweep(findDueExports, makeExport),
   keptAnswers: pruneKeptAnswers,
 });
 

@@ -10,6 +10,8 @@ import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/limiter.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { lapseAgreement } from "../market/agreements/lapse.ts";
+import { makeExport } from "../market/papers/makeExport.ts";
+import { pruneExports } from "../market/papers/pruneExports.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { prunePayments } from "../market/prunePayments.ts";
@@ -64,6 +66,8 @@ const handlers: Record<Exclude<JobName, keyof typeof messageHandlers>, ReturnTyp
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   prunePayments: handler(jobPayloads.prunePayments, prunePayments),
+  makeExport: handler(jobPayloads.makeExport, makeExport),
+  pruneExports: handler(jobPayloads.pruneExports, pruneExports),
   pruneFailedJobs: handler(jobPayloads.pruneFailedJobs, pruneFailedJobs),
   resealFactors: handler(jobPayloads.resealFactors, resealFactors),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),

@@ -63,6 +63,7 @@ export const told: Record<LogEventType, Rule> = {
   "topup.credited": { kind: "money", to: "everyone" },
   "topup.reversed": { kind: "money", to: "everyone" },
   "payout.updated": { kind: "money", to: "everyone" },
+  "export.ready": { kind: "money", to: "everyone" },
   "key.created": { kind: "account", to: "everyone", alsoOwn: true },
   "password.changed": { kind: "account", to: "everyone", alsoOwn: true },
   "account.suspended": { kind: "account", to: "everyone", alsoOwn: true },

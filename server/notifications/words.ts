@@ -230,6 +230,11 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     text: ({ payout }) => payoutWords[payout.status].text,
     own: ({ payout }) => `has a payout of ${money(payout.amountCents)}: ${payoutWords[payout.status].title}`,
   },
+  "export.ready": {
+    title: (data) => `Your file is ready: ${data.export.fileName}`,
+    text: (data, reader) => `Download it by ${timeFor(data.export.expiresAt, reader)}. After that it is deleted.`,
+    own: (data) => `asked for ${data.export.fileName}`,
+  },
   "key.created": {
     title: ({ key }) => `A new API key: ${quoted(key.label)}`,
     text: () => "If it was not you, revoke it and change your password.",
@@ -268,6 +273,7 @@ function pathOf({ data }: LogEvent): string {
   if ("task" in data) return `/app/tasks/${data.task.id}`;
   if ("message" in data) return `/app/messages/${data.message.bidId}`;
   if ("payout" in data) return "/app/wallet/payouts";
+  if ("export" in data) return data.export.kind === "account" ? "/app/account" : "/app/wallet";
   if ("topup" in data) return "/app/wallet";
   return "key" in data ? "/app/keys" : "/app/account";
 }

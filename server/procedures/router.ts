@@ -4,6 +4,7 @@ import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
+import { exportsRouter } from "./exports/router.ts";
 import { feesRouter } from "./fees/router.ts";
 import { keysRouter } from "./keys/router.ts";
 import { messagesRouter } from "./messages/router.ts";
@@ -29,6 +30,7 @@ export const appRouter = router({
   notifications: notificationsRouter,
   payouts: payoutsRouter,
   fees: feesRouter,
+  exports: exportsRouter,
   agreements: agreementsRouter,
   disputes: disputesRouter,
   events: eventsRouter,

@@ -81,6 +81,7 @@ export const exampleIds = {
   "fee schedule": "019aa1b2-0000-7000-8000-00000000001a",
   "push subscription": "019aa1b2-0000-7000-8000-000000000018",
   notification: "019aa1b2-0000-7000-8000-000000000019",
+  export: "019aa1b2-0000-7000-8000-00000000001b",
 } as const;
 
 /** The id of a record of this kind. */

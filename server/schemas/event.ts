@@ -14,6 +14,7 @@ import {
   TaskExcerpt,
   truncated,
 } from "./excerpts.ts";
+import { ExportRecord } from "./export.ts";
 import { Payout } from "./payout.ts";
 import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
@@ -192,6 +193,13 @@ const logOnlyCatalogue = {
       .object({ payout: Payout.meta({ description: "The payout as it was right after the change." }) })
       .meta({ id: "PayoutEventData", description: "What events about a payout have." }),
   },
+  "export.ready": {
+    when: "a file that somebody asked for is ready to be downloaded",
+    to: "who asked for it",
+    data: z
+      .object({ export: ExportRecord.meta({ description: "The export. Read it for a `downloadUrl`." }) })
+      .meta({ id: "ExportEventData", description: "What events about an export have." }),
+  },
   ...accountEvents,
 } as const;
 
@@ -224,6 +232,7 @@ export interface EventRecords {
   reversal?: TopupReversal;
   payout?: Payout;
   agreement?: Agreement;
+  export?: ExportRecord;
   key?: KeyExcerpt;
   user?: Person;
   by?: "bidder" | "clock" | "moderator" | "parties";
@@ -275,6 +284,7 @@ export const eventBodies = {
   "topup.credited": bodyOf("topup.credited", logCatalogue["topup.credited"]),
   "topup.reversed": bodyOf("topup.reversed", logCatalogue["topup.reversed"]),
   "payout.updated": bodyOf("payout.updated", logCatalogue["payout.updated"]),
+  "export.ready": bodyOf("export.ready", logCatalogue["export.ready"]),
   "key.created": bodyOf("key.created", logCatalogue["key.created"]),
   "password.changed": bodyOf("password.changed", logCatalogue["password.changed"]),
   "account.suspended": bodyOf("account.suspended", logCatalogue["account.suspended"]),

@@ -8,6 +8,7 @@ export const crontab = `
 27 * * * * pruneEvents
 47 * * * * pruneAccounts
 52 * * * * prunePayments
+2 * * * * pruneExports
 32 4 * * * pruneFailedJobs
 57 * * * * sweepUploads
 7 * * * * resealFactors

@@ -37,6 +37,7 @@ export const cursorLists = {
   // A trigger gives the entries of a wallet strictly increasing times, so its constraint is never violated by chance.
   "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, filterColumns: ["user_id"] },
   "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, filterColumns: ["user_id"] },
+  "exports.list": { table: "exports", createdAt: sql`x.created_at`, filterColumns: ["user_id"] },
   "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, filterColumns: ["endpoint_id"] },
   "users.list": { table: "users", createdAt: sql`u.created_at`, filterColumns: [] },
   "moderation.listActions": { table: "moderation_actions", createdAt: sql`a.created_at`, filterColumns: [] },

@@ -51,6 +51,10 @@ export const jobPayloads = {
   pruneAccounts: z.object({}),
   /** Deletes events of the payment processor that were applied, and top-ups that were not paid, after 90 days. */
   prunePayments: z.object({}),
+  /** Makes a file that somebody has asked for. */
+  makeExport: z.strictObject({ exportId: z.uuid() }),
+  /** Deletes files of exports, and then their rows, when their time is over. */
+  pruneExports: z.object({}),
   /** Deletes jobs that failed for the last time 30 days ago. */
   pruneFailedJobs: z.object({}),
   resealFactors: z.object({}),

@@ -39,6 +39,7 @@ interface World {
   pushId: string;
   notificationId: string;
   payoutId: string;
+  exportId: string;
   questionId: string;
   messageKey: string;
   messageId: string;
@@ -84,6 +85,7 @@ beforeAll(async () => {
     pushId: (await buyer.post("/notifications/push", browserSubscription())).body.subscription.id,
     notificationId: (await toldOnce(service, buyer)).id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
+    exportId: (await buyer.post("/exports", { kind: "ledger", format: "csv" })).body.export.id,
     questionId: asked.body.question.id,
     messageKey: (await putShared(bidder, `/bids/${bid.id}`)).storageKey,
     messageId: (await bidder.post(`/bids/${bid.id}/messages`, { text: "Hello." })).body.message.id,
@@ -192,6 +194,9 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
     ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
   ],
   "fees.read": ["open", () => ({})],
+  "exports.create": ["own view", () => ({ kind: "account", format: "json" })],
+  "exports.list": ["own view", () => ({})],
+  "exports.read": ["not_found", ({ exportId }) => ({ id: exportId })],
   "events.list": ["open", () => ({})],
   "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],

@@ -53,6 +53,7 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "topup.credited": ["buyer"],
   "topup.reversed": ["buyer"],
   "payout.updated": ["winner"],
+  "export.ready": ["winner"],
   "key.created": ["winner"],
   "password.changed": ["winner"],
   "account.suspended": ["loser"],
@@ -115,7 +116,12 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
     ...{ id: late.id, amountCents: 5_000, status: "pending" as const, pendingLedgerId: late.id, failureMessage: null },
     ...{ createdAt: late.createdAt, updatedAt: late.createdAt },
   };
+  const file = {
+    ...{ id: late.id, kind: "ledger" as const, format: "csv" as const, status: "ready" as const, bytes: 1 },
+    ...{ fileName: "ledger.csv", createdAt: late.createdAt, expiresAt: late.createdAt },
+  };
   await service.services.database.transaction(async (tx) => {
+    tx.events.record("export.ready", { export: file }, [winner.id]);
     tx.events.record("topup.credited", { topup }, [buyer.id]);
     tx.events.record("topup.reversed", { topup, reversal: { kind: "chargeback", amountCents: -1 } }, [buyer.id]);
     tx.events.record("payout.updated", { payout }, [winner.id]);

@@ -86,6 +86,14 @@ test("nothing can be uploaded under a sealed key", async () => {
   await expect(presign(sealed?.storageKey ?? "", "x")).rejects.toThrow("sealed");
 });
 
+test("what the service writes is stored under sealed keys only, and replaces itself", async () => {
+  const key = "sealed/exports/1";
+  await storage.write(key, "text/csv", Buffer.from("first"));
+  await storage.write(key, "text/csv", Buffer.from("second"));
+  expect([await content(key), (await storage.head(key))?.mimeType]).toEqual(["second", "text/csv"]);
+  await expect(storage.write("samples/1/open", "text/csv", Buffer.from("x"))).rejects.toThrow("sealed");
+});
+
 test("a sealed key never repeats, and is not among the uploads", () => {
   const [first, second] = [createSealedKey("samples/1/twice"), createSealedKey("samples/1/twice")];
   expect(first).not.toBe(second);

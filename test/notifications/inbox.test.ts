@@ -88,8 +88,13 @@ async function story({ buyer, winner, loser, stranger }: Record<Role, TestPerson
     ...{ id: late.id, amountCents: 5_000, pendingLedgerId: late.id, failureMessage: null },
     ...{ createdAt: late.createdAt, updatedAt: late.createdAt },
   };
+  const file = {
+    ...{ id: late.id, kind: "ledger" as const, format: "csv" as const, status: "ready" as const, bytes: 1 },
+    ...{ fileName: "ledger.csv", createdAt: late.createdAt, expiresAt: late.createdAt },
+  };
   const { database } = service.services;
   const record = database.transaction.bind(database);
+  await record(async (tx) => tx.events.record("export.ready", { export: file }, [loser.id]));
   await record(async (tx) => tx.events.record("topup.credited", { topup }, [buyer.id]));
   const reversal = { kind: "chargeback" as const, amountCents: -1 };
   await record(async (tx) => tx.events.record("topup.reversed", { topup, reversal }, [buyer.id]));
@@ -137,6 +142,7 @@ test("each type is told to those whom the contract names, once an act, and to no
     "topup.credited": { buyer: 1 },
     "topup.reversed": { buyer: 1 },
     "payout.updated": { winner: 1 },
+    "export.ready": { loser: 1 },
     "key.created": { loser: 1 },
     "password.changed": { loser: 1 },
     "account.suspended": { stranger: 1 },

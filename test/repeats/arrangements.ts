@@ -260,6 +260,10 @@ export const arrangements: Record<string, Arrange> = {
     const { caller, deliveryId } = await endpointOf(service);
     return { caller, input: { id: deliveryId } };
   },
+  "exports.create": async (service) => ({
+    caller: await createPerson(service),
+    input: { kind: "ledger", format: "csv" },
+  }),
   "payouts.onboarding": async (service) => ({ caller: await createPerson(service), input: {} }),
   "payouts.create": async (service) => ({ caller: await createPayee(service), input: { amountCents: 2_000 } }),
 };

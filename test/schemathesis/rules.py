@@ -41,6 +41,8 @@ ISSUES = re.compile(
             r"must be an uncompressed P-256 public key",
             r"must be the IANA name of a time zone",
             r"must not contain direction overrides",
+            r"Of (ledger|statement|receipt|account): ",
+            r"(A statement needs|Only a statement has) it",
             r"`(settle|extend|cancel)` (takes no|needs)",
         ]
     )

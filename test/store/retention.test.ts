@@ -52,6 +52,7 @@ test("the guide for operators says of every table of the database how long its r
 const provedElsewhere: Record<string, string> = {
   idempotency_keys: "test/repeats/keys.test.ts",
   rate_limits: "test/limits/limits.test.ts",
+  exports: "test/market/papers/exports.test.ts",
   uploads: "test/market/uploads/sweep.test.ts",
   push_subscriptions: "test/notifications/push.test.ts",
   push_keys: "test/notifications/push.test.ts",

@@ -33,6 +33,8 @@ import type {
   CreateApiKey,
   CreatedApiKey,
   CreatedWebhook,
+  CreateExport,
+  CreateExportResponse,
   CreatePayout,
   CreatePayoutResponse,
   CreateTask,
@@ -73,6 +75,8 @@ import type {
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
+  ListExports,
+  ListExportsResponse,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
   ListMessages,
@@ -119,6 +123,8 @@ import type {
   ReadBid,
   ReadBidResponse,
   ReadDispute,
+  ReadExport,
+  ReadExportResponse,
   ReadPayout,
   ReadPayoutResponse,
   ReadReputation,
@@ -361,6 +367,14 @@ export type RebidRouter = TRPCBuiltRouter<
     fees: {
       /** Read the platform's fee. */
       read: Query<NoInput, Fees>;
+    };
+    exports: {
+      /** Ask for a file. */
+      create: Mutation<CreateExport, CreateExportResponse>;
+      /** List my exports. */
+      list: Query<ListExports, ListExportsResponse>;
+      /** Read an export. */
+      read: Query<ReadExport, ReadExportResponse>;
     };
     agreements: {
       /** List the agreements of a task. */

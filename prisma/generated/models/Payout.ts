@@ -318,6 +318,7 @@ export type PayoutWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Payout"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   ledgerEntry?: Prisma.XOR<Prisma.LedgerEntryScalarRelationFilter, Prisma.LedgerEntryWhereInput>
+  exports?: Prisma.ExportListRelationFilter
 }
 
 export type PayoutOrderByWithRelationInput = {
@@ -340,6 +341,7 @@ export type PayoutOrderByWithRelationInput = {
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   ledgerEntry?: Prisma.LedgerEntryOrderByWithRelationInput
+  exports?: Prisma.ExportOrderByRelationAggregateInput
 }
 
 export type PayoutWhereUniqueInput = Prisma.AtLeast<{
@@ -366,6 +368,7 @@ export type PayoutWhereUniqueInput = Prisma.AtLeast<{
   updatedAt?: Prisma.DateTimeFilter<"Payout"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   ledgerEntry?: Prisma.XOR<Prisma.LedgerEntryScalarRelationFilter, Prisma.LedgerEntryWhereInput>
+  exports?: Prisma.ExportListRelationFilter
 }, "id" | "ledgerEntryId" | "transferId" | "processorPayoutId" | "idempotencyKey" | "userId_createdAt">
 
 export type PayoutOrderByWithAggregationInput = {
@@ -434,6 +437,7 @@ export type PayoutCreateInput = {
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutPayoutsInput
   ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
+  exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateInput = {
@@ -454,6 +458,7 @@ export type PayoutUncheckedCreateInput = {
   paidAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutUpdateInput = {
@@ -474,6 +479,7 @@ export type PayoutUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
   ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateInput = {
@@ -494,6 +500,7 @@ export type PayoutUncheckedUpdateInput = {
   paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutCreateManyInput = {
@@ -686,6 +693,22 @@ export type PayoutUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.PayoutScalarWhereInput | Prisma.PayoutScalarWhereInput[]
 }
 
+export type PayoutCreateNestedOneWithoutExportsInput = {
+  create?: Prisma.XOR<Prisma.PayoutCreateWithoutExportsInput, Prisma.PayoutUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.PayoutCreateOrConnectWithoutExportsInput
+  connect?: Prisma.PayoutWhereUniqueInput
+}
+
+export type PayoutUpdateOneWithoutExportsNestedInput = {
+  create?: Prisma.XOR<Prisma.PayoutCreateWithoutExportsInput, Prisma.PayoutUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.PayoutCreateOrConnectWithoutExportsInput
+  upsert?: Prisma.PayoutUpsertWithoutExportsInput
+  disconnect?: Prisma.PayoutWhereInput | boolean
+  delete?: Prisma.PayoutWhereInput | boolean
+  connect?: Prisma.PayoutWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.PayoutUpdateToOneWithWhereWithoutExportsInput, Prisma.PayoutUpdateWithoutExportsInput>, Prisma.PayoutUncheckedUpdateWithoutExportsInput>
+}
+
 export type PayoutCreateNestedOneWithoutLedgerEntryInput = {
   create?: Prisma.XOR<Prisma.PayoutCreateWithoutLedgerEntryInput, Prisma.PayoutUncheckedCreateWithoutLedgerEntryInput>
   connectOrCreate?: Prisma.PayoutCreateOrConnectWithoutLedgerEntryInput
@@ -735,6 +758,7 @@ export type PayoutCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
+  exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateWithoutUserInput = {
@@ -754,6 +778,7 @@ export type PayoutUncheckedCreateWithoutUserInput = {
   paidAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutCreateOrConnectWithoutUserInput = {
@@ -805,6 +830,102 @@ export type PayoutScalarWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Payout"> | Date | string
 }
 
+export type PayoutCreateWithoutExportsInput = {
+  id?: string
+  accountId: string
+  amountCents: number
+  currency: string
+  state?: string
+  transferId?: string | null
+  processorPayoutId?: string | null
+  failureCode?: string | null
+  idempotencyKey?: string | null
+  keyCreatedAt?: Date | string | null
+  attempts?: number
+  nextStepAt?: Date | string | null
+  paidAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  user: Prisma.UserCreateNestedOneWithoutPayoutsInput
+  ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
+}
+
+export type PayoutUncheckedCreateWithoutExportsInput = {
+  id?: string
+  userId: string
+  accountId: string
+  amountCents: number
+  currency: string
+  ledgerEntryId: string
+  state?: string
+  transferId?: string | null
+  processorPayoutId?: string | null
+  failureCode?: string | null
+  idempotencyKey?: string | null
+  keyCreatedAt?: Date | string | null
+  attempts?: number
+  nextStepAt?: Date | string | null
+  paidAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+}
+
+export type PayoutCreateOrConnectWithoutExportsInput = {
+  where: Prisma.PayoutWhereUniqueInput
+  create: Prisma.XOR<Prisma.PayoutCreateWithoutExportsInput, Prisma.PayoutUncheckedCreateWithoutExportsInput>
+}
+
+export type PayoutUpsertWithoutExportsInput = {
+  update: Prisma.XOR<Prisma.PayoutUpdateWithoutExportsInput, Prisma.PayoutUncheckedUpdateWithoutExportsInput>
+  create: Prisma.XOR<Prisma.PayoutCreateWithoutExportsInput, Prisma.PayoutUncheckedCreateWithoutExportsInput>
+  where?: Prisma.PayoutWhereInput
+}
+
+export type PayoutUpdateToOneWithWhereWithoutExportsInput = {
+  where?: Prisma.PayoutWhereInput
+  data: Prisma.XOR<Prisma.PayoutUpdateWithoutExportsInput, Prisma.PayoutUncheckedUpdateWithoutExportsInput>
+}
+
+export type PayoutUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  state?: Prisma.StringFieldUpdateOperationsInput | string
+  transferId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  processorPayoutId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  failureCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyCreatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  nextStepAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
+  ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
+}
+
+export type PayoutUncheckedUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  ledgerEntryId?: Prisma.StringFieldUpdateOperationsInput | string
+  state?: Prisma.StringFieldUpdateOperationsInput | string
+  transferId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  processorPayoutId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  failureCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyCreatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  nextStepAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
 export type PayoutCreateWithoutLedgerEntryInput = {
   id?: string
   accountId: string
@@ -822,6 +943,7 @@ export type PayoutCreateWithoutLedgerEntryInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutPayoutsInput
+  exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateWithoutLedgerEntryInput = {
@@ -841,6 +963,7 @@ export type PayoutUncheckedCreateWithoutLedgerEntryInput = {
   paidAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
 }
 
 export type PayoutCreateOrConnectWithoutLedgerEntryInput = {
@@ -876,6 +999,7 @@ export type PayoutUpdateWithoutLedgerEntryInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateWithoutLedgerEntryInput = {
@@ -895,6 +1019,7 @@ export type PayoutUncheckedUpdateWithoutLedgerEntryInput = {
   paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutCreateManyUserInput = {
@@ -933,6 +1058,7 @@ export type PayoutUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateWithoutUserInput = {
@@ -952,6 +1078,7 @@ export type PayoutUncheckedUpdateWithoutUserInput = {
   paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateManyWithoutUserInput = {
@@ -974,6 +1101,35 @@ export type PayoutUncheckedUpdateManyWithoutUserInput = {
 }
 
 
+/**
+ * Count Type PayoutCountOutputType
+ */
+
+export type PayoutCountOutputType = {
+  exports: number
+}
+
+export type PayoutCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  exports?: boolean | PayoutCountOutputTypeCountExportsArgs
+}
+
+/**
+ * PayoutCountOutputType without action
+ */
+export type PayoutCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the PayoutCountOutputType
+   */
+  select?: Prisma.PayoutCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * PayoutCountOutputType without action
+ */
+export type PayoutCountOutputTypeCountExportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ExportWhereInput
+}
+
 
 export type PayoutSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -995,6 +1151,8 @@ export type PayoutSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   ledgerEntry?: boolean | Prisma.LedgerEntryDefaultArgs<ExtArgs>
+  exports?: boolean | Prisma.Payout$exportsArgs<ExtArgs>
+  _count?: boolean | Prisma.PayoutCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["payout"]>
 
 export type PayoutSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -1065,6 +1223,8 @@ export type PayoutOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
 export type PayoutInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   ledgerEntry?: boolean | Prisma.LedgerEntryDefaultArgs<ExtArgs>
+  exports?: boolean | Prisma.Payout$exportsArgs<ExtArgs>
+  _count?: boolean | Prisma.PayoutCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type PayoutIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1080,6 +1240,7 @@ export type $PayoutPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   objects: {
     user: Prisma.$UserPayload<ExtArgs>
     ledgerEntry: Prisma.$LedgerEntryPayload<ExtArgs>
+    exports: Prisma.$ExportPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1495,6 +1656,7 @@ export interface Prisma__PayoutClient<T, Null = never, ExtArgs extends runtime.T
   readonly [Symbol.toStringTag]: "PrismaPromise"
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   ledgerEntry<T extends Prisma.LedgerEntryDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.LedgerEntryDefaultArgs<ExtArgs>>): Prisma.Prisma__LedgerEntryClient<runtime.Types.Result.GetResult<Prisma.$LedgerEntryPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  exports<T extends Prisma.Payout$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Payout$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1939,6 +2101,30 @@ export type PayoutDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Limit how many Payouts to delete.
    */
   limit?: number
+}
+
+/**
+ * Payout.exports
+ */
+export type Payout$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Export
+   */
+  select?: Prisma.ExportSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Export
+   */
+  omit?: Prisma.ExportOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ExportInclude<ExtArgs> | null
+  where?: Prisma.ExportWhereInput
+  orderBy?: Prisma.ExportOrderByWithRelationInput | Prisma.ExportOrderByWithRelationInput[]
+  cursor?: Prisma.ExportWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
 }
 
 /**

@@ -428,6 +428,7 @@ export type TaskWhereInput = {
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
+  exports?: Prisma.ExportListRelationFilter
 }
 
 export type TaskOrderByWithRelationInput = {
@@ -474,6 +475,7 @@ export type TaskOrderByWithRelationInput = {
   dispute?: Prisma.DisputeOrderByWithRelationInput
   ratings?: Prisma.RatingOrderByRelationAggregateInput
   medianOf?: Prisma.ReputationOrderByRelationAggregateInput
+  exports?: Prisma.ExportOrderByRelationAggregateInput
 }
 
 export type TaskWhereUniqueInput = Prisma.AtLeast<{
@@ -523,6 +525,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
+  exports?: Prisma.ExportListRelationFilter
 }, "id" | "createdAt">
 
 export type TaskOrderByWithAggregationInput = {
@@ -634,6 +637,7 @@ export type TaskCreateInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateInput = {
@@ -677,6 +681,7 @@ export type TaskUncheckedCreateInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUpdateInput = {
@@ -720,6 +725,7 @@ export type TaskUpdateInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateInput = {
@@ -763,6 +769,7 @@ export type TaskUncheckedUpdateInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateManyInput = {
@@ -1136,6 +1143,22 @@ export type TaskUpdateOneWithoutMedianOfNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutMedianOfInput, Prisma.TaskUpdateWithoutMedianOfInput>, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
 }
 
+export type TaskCreateNestedOneWithoutExportsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutExportsInput, Prisma.TaskUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutExportsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutExportsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutExportsInput, Prisma.TaskUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutExportsInput
+  upsert?: Prisma.TaskUpsertWithoutExportsInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutExportsInput, Prisma.TaskUpdateWithoutExportsInput>, Prisma.TaskUncheckedUpdateWithoutExportsInput>
+}
+
 export type TaskCreateNestedOneWithoutTransfersInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutTransfersInput
@@ -1353,6 +1376,7 @@ export type TaskCreateWithoutBuyerInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutBuyerInput = {
@@ -1395,6 +1419,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutBuyerInput = {
@@ -1447,6 +1472,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAwardedBidderInput = {
@@ -1489,6 +1515,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAwardedBidderInput = {
@@ -1606,6 +1633,7 @@ export type TaskCreateWithoutQuestionsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutQuestionsInput = {
@@ -1648,6 +1676,7 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutQuestionsInput = {
@@ -1706,6 +1735,7 @@ export type TaskUpdateWithoutQuestionsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutQuestionsInput = {
@@ -1748,6 +1778,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutMessagesInput = {
@@ -1790,6 +1821,7 @@ export type TaskCreateWithoutMessagesInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutMessagesInput = {
@@ -1832,6 +1864,7 @@ export type TaskUncheckedCreateWithoutMessagesInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutMessagesInput = {
@@ -1890,6 +1923,7 @@ export type TaskUpdateWithoutMessagesInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutMessagesInput = {
@@ -1932,6 +1966,7 @@ export type TaskUncheckedUpdateWithoutMessagesInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutDisputeInput = {
@@ -1974,6 +2009,7 @@ export type TaskCreateWithoutDisputeInput = {
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutDisputeInput = {
@@ -2016,6 +2052,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutDisputeInput = {
@@ -2074,6 +2111,7 @@ export type TaskUpdateWithoutDisputeInput = {
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutDisputeInput = {
@@ -2116,6 +2154,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutRatingsInput = {
@@ -2158,6 +2197,7 @@ export type TaskCreateWithoutRatingsInput = {
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutRatingsInput = {
@@ -2200,6 +2240,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutRatingsInput = {
@@ -2258,6 +2299,7 @@ export type TaskUpdateWithoutRatingsInput = {
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutRatingsInput = {
@@ -2300,6 +2342,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutMedianOfInput = {
@@ -2342,6 +2385,7 @@ export type TaskCreateWithoutMedianOfInput = {
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutMedianOfInput = {
@@ -2384,6 +2428,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutMedianOfInput = {
@@ -2442,6 +2487,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutMedianOfInput = {
@@ -2484,6 +2530,195 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+}
+
+export type TaskCreateWithoutExportsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutExportsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutExportsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutExportsInput, Prisma.TaskUncheckedCreateWithoutExportsInput>
+}
+
+export type TaskUpsertWithoutExportsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutExportsInput, Prisma.TaskUncheckedUpdateWithoutExportsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutExportsInput, Prisma.TaskUncheckedCreateWithoutExportsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutExportsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutExportsInput, Prisma.TaskUncheckedUpdateWithoutExportsInput>
+}
+
+export type TaskUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
 }
 
 export type TaskCreateWithoutTransfersInput = {
@@ -2526,6 +2761,7 @@ export type TaskCreateWithoutTransfersInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutTransfersInput = {
@@ -2568,6 +2804,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutTransfersInput = {
@@ -2626,6 +2863,7 @@ export type TaskUpdateWithoutTransfersInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutTransfersInput = {
@@ -2668,6 +2906,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutBidsInput = {
@@ -2710,6 +2949,7 @@ export type TaskCreateWithoutBidsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutBidsInput = {
@@ -2752,6 +2992,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutBidsInput = {
@@ -2799,6 +3040,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAwardedBidInput = {
@@ -2841,6 +3083,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAwardedBidInput = {
@@ -2904,6 +3147,7 @@ export type TaskUpdateWithoutBidsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutBidsInput = {
@@ -2946,6 +3190,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUpsertWithWhereUniqueWithoutAwardedBidInput = {
@@ -3004,6 +3249,7 @@ export type TaskCreateWithoutUploadsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutUploadsInput = {
@@ -3046,6 +3292,7 @@ export type TaskUncheckedCreateWithoutUploadsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutUploadsInput = {
@@ -3104,6 +3351,7 @@ export type TaskUpdateWithoutUploadsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutUploadsInput = {
@@ -3146,6 +3394,7 @@ export type TaskUncheckedUpdateWithoutUploadsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutArtifactsInput = {
@@ -3188,6 +3437,7 @@ export type TaskCreateWithoutArtifactsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutArtifactsInput = {
@@ -3230,6 +3480,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutArtifactsInput = {
@@ -3288,6 +3539,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutArtifactsInput = {
@@ -3330,6 +3582,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutChangeRoundsInput = {
@@ -3372,6 +3625,7 @@ export type TaskCreateWithoutChangeRoundsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutChangeRoundsInput = {
@@ -3414,6 +3668,7 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutChangeRoundsInput = {
@@ -3472,6 +3727,7 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
@@ -3514,6 +3770,7 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutAgreementsInput = {
@@ -3556,6 +3813,7 @@ export type TaskCreateWithoutAgreementsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAgreementsInput = {
@@ -3598,6 +3856,7 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAgreementsInput = {
@@ -3656,6 +3915,7 @@ export type TaskUpdateWithoutAgreementsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAgreementsInput = {
@@ -3698,6 +3958,7 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutRemindersInput = {
@@ -3740,6 +4001,7 @@ export type TaskCreateWithoutRemindersInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutRemindersInput = {
@@ -3782,6 +4044,7 @@ export type TaskUncheckedCreateWithoutRemindersInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutRemindersInput = {
@@ -3840,6 +4103,7 @@ export type TaskUpdateWithoutRemindersInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutRemindersInput = {
@@ -3882,6 +4146,7 @@ export type TaskUncheckedUpdateWithoutRemindersInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutEventsInput = {
@@ -3924,6 +4189,7 @@ export type TaskCreateWithoutEventsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutEventsInput = {
@@ -3966,6 +4232,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutEventsInput = {
@@ -4024,6 +4291,7 @@ export type TaskUpdateWithoutEventsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutEventsInput = {
@@ -4066,6 +4334,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateManyBuyerInput = {
@@ -4166,6 +4435,7 @@ export type TaskUpdateWithoutBuyerInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutBuyerInput = {
@@ -4208,6 +4478,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutBuyerInput = {
@@ -4279,6 +4550,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
@@ -4321,6 +4593,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
@@ -4421,6 +4694,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAwardedBidInput = {
@@ -4463,6 +4737,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
@@ -4512,6 +4787,7 @@ export type TaskCountOutputType = {
   agreements: number
   ratings: number
   medianOf: number
+  exports: number
 }
 
 export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -4527,6 +4803,7 @@ export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   agreements?: boolean | TaskCountOutputTypeCountAgreementsArgs
   ratings?: boolean | TaskCountOutputTypeCountRatingsArgs
   medianOf?: boolean | TaskCountOutputTypeCountMedianOfArgs
+  exports?: boolean | TaskCountOutputTypeCountExportsArgs
 }
 
 /**
@@ -4623,6 +4900,13 @@ export type TaskCountOutputTypeCountMedianOfArgs<ExtArgs extends runtime.Types.E
   where?: Prisma.ReputationWhereInput
 }
 
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountExportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ExportWhereInput
+}
+
 
 export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -4668,6 +4952,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
+  exports?: boolean | Prisma.Task$exportsArgs<ExtArgs>
   _count?: boolean | Prisma.TaskCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["task"]>
 
@@ -4785,6 +5070,7 @@ export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
+  exports?: boolean | Prisma.Task$exportsArgs<ExtArgs>
   _count?: boolean | Prisma.TaskCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TaskIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -4817,6 +5103,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     dispute: Prisma.$DisputePayload<ExtArgs> | null
     ratings: Prisma.$RatingPayload<ExtArgs>[]
     medianOf: Prisma.$ReputationPayload<ExtArgs>[]
+    exports: Prisma.$ExportPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -5256,6 +5543,7 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   dispute<T extends Prisma.Task$disputeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$disputeArgs<ExtArgs>>): Prisma.Prisma__DisputeClient<runtime.Types.Result.GetResult<Prisma.$DisputePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   ratings<T extends Prisma.Task$ratingsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$ratingsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RatingPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   medianOf<T extends Prisma.Task$medianOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$medianOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReputationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  exports<T extends Prisma.Task$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -6055,6 +6343,30 @@ export type Task$medianOfArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.ReputationScalarFieldEnum | Prisma.ReputationScalarFieldEnum[]
+}
+
+/**
+ * Task.exports
+ */
+export type Task$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Export
+   */
+  select?: Prisma.ExportSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Export
+   */
+  omit?: Prisma.ExportOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ExportInclude<ExtArgs> | null
+  where?: Prisma.ExportWhereInput
+  orderBy?: Prisma.ExportOrderByWithRelationInput | Prisma.ExportOrderByWithRelationInput[]
+  cursor?: Prisma.ExportWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
 }
 
 /**

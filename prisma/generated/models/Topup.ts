@@ -297,6 +297,7 @@ export type TopupWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  exports?: Prisma.ExportListRelationFilter
 }
 
 export type TopupOrderByWithRelationInput = {
@@ -316,6 +317,7 @@ export type TopupOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
+  exports?: Prisma.ExportOrderByRelationAggregateInput
 }
 
 export type TopupWhereUniqueInput = Prisma.AtLeast<{
@@ -338,6 +340,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  exports?: Prisma.ExportListRelationFilter
 }, "id" | "sessionId" | "paymentIntentId">
 
 export type TopupOrderByWithAggregationInput = {
@@ -400,6 +403,7 @@ export type TopupCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
 }
 
 export type TopupUncheckedCreateInput = {
@@ -418,6 +422,7 @@ export type TopupUncheckedCreateInput = {
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
 }
 
 export type TopupUpdateInput = {
@@ -436,6 +441,7 @@ export type TopupUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateInput = {
@@ -454,6 +460,7 @@ export type TopupUncheckedUpdateInput = {
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
 }
 
 export type TopupCreateManyInput = {
@@ -517,6 +524,11 @@ export type TopupListRelationFilter = {
 
 export type TopupOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type TopupNullableScalarRelationFilter = {
+  is?: Prisma.TopupWhereInput | null
+  isNot?: Prisma.TopupWhereInput | null
 }
 
 export type TopupCountOrderByAggregateInput = {
@@ -623,6 +635,22 @@ export type TopupUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.TopupScalarWhereInput | Prisma.TopupScalarWhereInput[]
 }
 
+export type TopupCreateNestedOneWithoutExportsInput = {
+  create?: Prisma.XOR<Prisma.TopupCreateWithoutExportsInput, Prisma.TopupUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.TopupCreateOrConnectWithoutExportsInput
+  connect?: Prisma.TopupWhereUniqueInput
+}
+
+export type TopupUpdateOneWithoutExportsNestedInput = {
+  create?: Prisma.XOR<Prisma.TopupCreateWithoutExportsInput, Prisma.TopupUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.TopupCreateOrConnectWithoutExportsInput
+  upsert?: Prisma.TopupUpsertWithoutExportsInput
+  disconnect?: Prisma.TopupWhereInput | boolean
+  delete?: Prisma.TopupWhereInput | boolean
+  connect?: Prisma.TopupWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TopupUpdateToOneWithWhereWithoutExportsInput, Prisma.TopupUpdateWithoutExportsInput>, Prisma.TopupUncheckedUpdateWithoutExportsInput>
+}
+
 export type TopupCreateWithoutUserInput = {
   id?: string
   amountCents: number
@@ -638,6 +666,7 @@ export type TopupCreateWithoutUserInput = {
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
 }
 
 export type TopupUncheckedCreateWithoutUserInput = {
@@ -655,6 +684,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
 }
 
 export type TopupCreateOrConnectWithoutUserInput = {
@@ -704,6 +734,94 @@ export type TopupScalarWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
 }
 
+export type TopupCreateWithoutExportsInput = {
+  id?: string
+  amountCents: number
+  currency: string
+  status?: string
+  sessionId?: string | null
+  paymentIntentId?: string | null
+  expiresAt?: Date | string | null
+  successUrl: string
+  cancelUrl: string
+  checkoutUrl?: string | null
+  nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  user: Prisma.UserCreateNestedOneWithoutTopupsInput
+}
+
+export type TopupUncheckedCreateWithoutExportsInput = {
+  id?: string
+  userId: string
+  amountCents: number
+  currency: string
+  status?: string
+  sessionId?: string | null
+  paymentIntentId?: string | null
+  expiresAt?: Date | string | null
+  successUrl: string
+  cancelUrl: string
+  checkoutUrl?: string | null
+  nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+}
+
+export type TopupCreateOrConnectWithoutExportsInput = {
+  where: Prisma.TopupWhereUniqueInput
+  create: Prisma.XOR<Prisma.TopupCreateWithoutExportsInput, Prisma.TopupUncheckedCreateWithoutExportsInput>
+}
+
+export type TopupUpsertWithoutExportsInput = {
+  update: Prisma.XOR<Prisma.TopupUpdateWithoutExportsInput, Prisma.TopupUncheckedUpdateWithoutExportsInput>
+  create: Prisma.XOR<Prisma.TopupCreateWithoutExportsInput, Prisma.TopupUncheckedCreateWithoutExportsInput>
+  where?: Prisma.TopupWhereInput
+}
+
+export type TopupUpdateToOneWithWhereWithoutExportsInput = {
+  where?: Prisma.TopupWhereInput
+  data: Prisma.XOR<Prisma.TopupUpdateWithoutExportsInput, Prisma.TopupUncheckedUpdateWithoutExportsInput>
+}
+
+export type TopupUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentIntentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  successUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
+}
+
+export type TopupUncheckedUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentIntentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  successUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
 export type TopupCreateManyUserInput = {
   id?: string
   amountCents: number
@@ -736,6 +854,7 @@ export type TopupUpdateWithoutUserInput = {
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateWithoutUserInput = {
@@ -753,6 +872,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateManyWithoutUserInput = {
@@ -773,6 +893,35 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
 }
 
 
+/**
+ * Count Type TopupCountOutputType
+ */
+
+export type TopupCountOutputType = {
+  exports: number
+}
+
+export type TopupCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  exports?: boolean | TopupCountOutputTypeCountExportsArgs
+}
+
+/**
+ * TopupCountOutputType without action
+ */
+export type TopupCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the TopupCountOutputType
+   */
+  select?: Prisma.TopupCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * TopupCountOutputType without action
+ */
+export type TopupCountOutputTypeCountExportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ExportWhereInput
+}
+
 
 export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -791,6 +940,8 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
+  _count?: boolean | Prisma.TopupCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["topup"]>
 
 export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -852,6 +1003,8 @@ export type TopupSelectScalar = {
 export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
+  _count?: boolean | Prisma.TopupCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TopupIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -864,6 +1017,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   name: "Topup"
   objects: {
     user: Prisma.$UserPayload<ExtArgs>
+    exports: Prisma.$ExportPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1276,6 +1430,7 @@ readonly fields: TopupFieldRefs;
 export interface Prisma__TopupClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  exports<T extends Prisma.Topup$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Topup$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1718,6 +1873,30 @@ export type TopupDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Interna
    * Limit how many Topups to delete.
    */
   limit?: number
+}
+
+/**
+ * Topup.exports
+ */
+export type Topup$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Export
+   */
+  select?: Prisma.ExportSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Export
+   */
+  omit?: Prisma.ExportOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ExportInclude<ExtArgs> | null
+  where?: Prisma.ExportWhereInput
+  orderBy?: Prisma.ExportOrderByWithRelationInput | Prisma.ExportOrderByWithRelationInput[]
+  cursor?: Prisma.ExportWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
 }
 
 /**

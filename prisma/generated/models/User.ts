@@ -247,6 +247,7 @@ export type UserWhereInput = {
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
+  exports?: Prisma.ExportListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   notificationMails?: Prisma.NotificationMailListRelationFilter
@@ -290,6 +291,7 @@ export type UserOrderByWithRelationInput = {
   totpFactor?: Prisma.TotpFactorOrderByWithRelationInput
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
+  exports?: Prisma.ExportOrderByRelationAggregateInput
   notifications?: Prisma.NotificationOrderByRelationAggregateInput
   notificationPreferences?: Prisma.NotificationPreferenceOrderByRelationAggregateInput
   notificationMails?: Prisma.NotificationMailOrderByRelationAggregateInput
@@ -336,6 +338,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
+  exports?: Prisma.ExportListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   notificationMails?: Prisma.NotificationMailListRelationFilter
@@ -411,6 +414,7 @@ export type UserCreateInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -454,6 +458,7 @@ export type UserUncheckedCreateInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -497,6 +502,7 @@ export type UserUpdateInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -540,6 +546,7 @@ export type UserUncheckedUpdateInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -835,6 +842,20 @@ export type UserUpdateOneRequiredWithoutReputationNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutReputationInput, Prisma.UserUpdateWithoutReputationInput>, Prisma.UserUncheckedUpdateWithoutReputationInput>
 }
 
+export type UserCreateNestedOneWithoutExportsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutExportsInput, Prisma.UserUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutExportsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutExportsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutExportsInput, Prisma.UserUncheckedCreateWithoutExportsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutExportsInput
+  upsert?: Prisma.UserUpsertWithoutExportsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutExportsInput, Prisma.UserUpdateWithoutExportsInput>, Prisma.UserUncheckedUpdateWithoutExportsInput>
+}
+
 export type UserCreateNestedOneWithoutWalletInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutWalletInput
@@ -1118,6 +1139,7 @@ export type UserCreateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1160,6 +1182,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1218,6 +1241,7 @@ export type UserUpdateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1260,6 +1284,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1302,6 +1327,7 @@ export type UserCreateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1344,6 +1370,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1402,6 +1429,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1444,6 +1472,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1486,6 +1515,7 @@ export type UserCreateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1528,6 +1558,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1586,6 +1617,7 @@ export type UserUpdateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1628,6 +1660,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1670,6 +1703,7 @@ export type UserCreateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1712,6 +1746,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1770,6 +1805,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1812,6 +1848,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1854,6 +1891,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1896,6 +1934,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1954,6 +1993,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1996,6 +2036,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2038,6 +2079,7 @@ export type UserCreateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2080,6 +2122,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2138,6 +2181,7 @@ export type UserUpdateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2180,6 +2224,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2222,6 +2267,7 @@ export type UserCreateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2264,6 +2310,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2322,6 +2369,7 @@ export type UserUpdateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2364,6 +2412,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2406,6 +2455,7 @@ export type UserCreateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2448,6 +2498,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2495,6 +2546,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2537,6 +2589,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2595,6 +2648,7 @@ export type UserUpdateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2637,6 +2691,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2690,6 +2745,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2732,6 +2788,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2774,6 +2831,7 @@ export type UserCreateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2816,6 +2874,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2874,6 +2933,7 @@ export type UserUpdateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2916,6 +2976,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2958,6 +3019,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3000,6 +3062,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3047,6 +3110,7 @@ export type UserCreateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3089,6 +3153,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3147,6 +3212,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3189,6 +3255,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3242,6 +3309,7 @@ export type UserUpdateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3284,6 +3352,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3326,6 +3395,7 @@ export type UserCreateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3368,6 +3438,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3426,6 +3497,7 @@ export type UserUpdateWithoutReputationInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3464,6 +3536,195 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutExportsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutExportsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutExportsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutExportsInput, Prisma.UserUncheckedCreateWithoutExportsInput>
+}
+
+export type UserUpsertWithoutExportsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutExportsInput, Prisma.UserUncheckedUpdateWithoutExportsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutExportsInput, Prisma.UserUncheckedCreateWithoutExportsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutExportsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutExportsInput, Prisma.UserUncheckedUpdateWithoutExportsInput>
+}
+
+export type UserUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutExportsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
@@ -3510,6 +3771,7 @@ export type UserCreateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3552,6 +3814,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3610,6 +3873,7 @@ export type UserUpdateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3652,6 +3916,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3694,6 +3959,7 @@ export type UserCreateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3736,6 +4002,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3783,6 +4050,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3825,6 +4093,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3883,6 +4152,7 @@ export type UserUpdateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3925,6 +4195,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3978,6 +4249,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4020,6 +4292,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4062,6 +4335,7 @@ export type UserCreateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4104,6 +4378,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4162,6 +4437,7 @@ export type UserUpdateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4204,6 +4480,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4246,6 +4523,7 @@ export type UserCreateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4288,6 +4566,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4346,6 +4625,7 @@ export type UserUpdateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4388,6 +4668,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4430,6 +4711,7 @@ export type UserCreateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4472,6 +4754,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4530,6 +4813,7 @@ export type UserUpdateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4572,6 +4856,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4614,6 +4899,7 @@ export type UserCreateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4656,6 +4942,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4714,6 +5001,7 @@ export type UserUpdateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4756,6 +5044,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4799,6 +5088,7 @@ export type UserCreateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4841,6 +5131,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4888,6 +5179,7 @@ export type UserCreateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4930,6 +5222,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4988,6 +5281,7 @@ export type UserUpdateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5030,6 +5324,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5083,6 +5378,7 @@ export type UserUpdateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5125,6 +5421,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5167,6 +5464,7 @@ export type UserCreateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5209,6 +5507,7 @@ export type UserUncheckedCreateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5267,6 +5566,7 @@ export type UserUpdateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5309,6 +5609,7 @@ export type UserUncheckedUpdateWithoutNotificationsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -5351,6 +5652,7 @@ export type UserCreateWithoutNotificationMailsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5393,6 +5695,7 @@ export type UserUncheckedCreateWithoutNotificationMailsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5451,6 +5754,7 @@ export type UserUpdateWithoutNotificationMailsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5493,6 +5797,7 @@ export type UserUncheckedUpdateWithoutNotificationMailsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -5535,6 +5840,7 @@ export type UserCreateWithoutNotificationPreferencesInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5577,6 +5883,7 @@ export type UserUncheckedCreateWithoutNotificationPreferencesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5635,6 +5942,7 @@ export type UserUpdateWithoutNotificationPreferencesInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5677,6 +5985,7 @@ export type UserUncheckedUpdateWithoutNotificationPreferencesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -5718,6 +6027,7 @@ export type UserCreateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -5760,6 +6070,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -5818,6 +6129,7 @@ export type UserUpdateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5860,6 +6172,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5902,6 +6215,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -5944,6 +6258,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6002,6 +6317,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6044,6 +6360,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6086,6 +6403,7 @@ export type UserCreateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6128,6 +6446,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6186,6 +6505,7 @@ export type UserUpdateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6228,6 +6548,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6270,6 +6591,7 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6312,6 +6634,7 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6370,6 +6693,7 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6412,6 +6736,7 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6454,6 +6779,7 @@ export type UserCreateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6496,6 +6822,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6554,6 +6881,7 @@ export type UserUpdateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6596,6 +6924,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6629,6 +6958,7 @@ export type UserCountOutputType = {
   webhooks: number
   recoveryCodes: number
   pushSubscriptions: number
+  exports: number
   notifications: number
   notificationPreferences: number
   notificationMails: number
@@ -6657,6 +6987,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   webhooks?: boolean | UserCountOutputTypeCountWebhooksArgs
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
+  exports?: boolean | UserCountOutputTypeCountExportsArgs
   notifications?: boolean | UserCountOutputTypeCountNotificationsArgs
   notificationPreferences?: boolean | UserCountOutputTypeCountNotificationPreferencesArgs
   notificationMails?: boolean | UserCountOutputTypeCountNotificationMailsArgs
@@ -6817,6 +7148,13 @@ export type UserCountOutputTypeCountPushSubscriptionsArgs<ExtArgs extends runtim
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountExportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ExportWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountNotificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.NotificationWhereInput
 }
@@ -6886,6 +7224,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
+  exports?: boolean | Prisma.User$exportsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
@@ -6960,6 +7299,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
+  exports?: boolean | Prisma.User$exportsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
@@ -6998,6 +7338,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     totpFactor: Prisma.$TotpFactorPayload<ExtArgs> | null
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
+    exports: Prisma.$ExportPayload<ExtArgs>[]
     notifications: Prisma.$NotificationPayload<ExtArgs>[]
     notificationPreferences: Prisma.$NotificationPreferencePayload<ExtArgs>[]
     notificationMails: Prisma.$NotificationMailPayload<ExtArgs>[]
@@ -7434,6 +7775,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   totpFactor<T extends Prisma.User$totpFactorArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpFactorArgs<ExtArgs>>): Prisma.Prisma__TotpFactorClient<runtime.Types.Result.GetResult<Prisma.$TotpFactorPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  exports<T extends Prisma.User$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notifications<T extends Prisma.User$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notificationPreferences<T extends Prisma.User$notificationPreferencesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationPreferencesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPreferencePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notificationMails<T extends Prisma.User$notificationMailsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationMailsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationMailPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -8443,6 +8785,30 @@ export type User$pushSubscriptionsArgs<ExtArgs extends runtime.Types.Extensions.
   take?: number
   skip?: number
   distinct?: Prisma.PushSubscriptionScalarFieldEnum | Prisma.PushSubscriptionScalarFieldEnum[]
+}
+
+/**
+ * User.exports
+ */
+export type User$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Export
+   */
+  select?: Prisma.ExportSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Export
+   */
+  omit?: Prisma.ExportOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ExportInclude<ExtArgs> | null
+  where?: Prisma.ExportWhereInput
+  orderBy?: Prisma.ExportOrderByWithRelationInput | Prisma.ExportOrderByWithRelationInput[]
+  cursor?: Prisma.ExportWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
 }
 
 /**

@@ -48,6 +48,7 @@ const tagDescriptions: Record<string, string> = {
   messages: "Between a bidder and the task's buyer.",
   notifications: "How you are told what needs you.",
   fees: "What the platform takes of a task's price.",
+  exports: "Files that you take away.",
   agreements: "What the two sides of an awarded task propose to each other: more time, an end, or a settlement.",
   disputes: "For deliveries that are not what was agreed.",
   events: "What concerns you, in one order: the same events that webhooks send, and more.",

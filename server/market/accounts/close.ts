@@ -39,6 +39,9 @@ export async function closeAccount(
   await tx.query(sql`DELETE FROM notifications WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM notification_mails WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM notification_preferences WHERE user_id = ${userId}::uuid`);
+  const exports = await tx.query(sql`
+    UPDATE exports SET expires_at = least(expires_at, service_now()) WHERE user_id = ${userId}::uuid RETURNING 1`);
+  if (exports.length > 0) tx.jobs.add("pruneExports", {});
   await tx.query(sql`DELETE FROM idempotency_keys WHERE user_id = ${userId}::uuid`);
 }
 

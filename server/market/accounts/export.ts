@@ -4,7 +4,9 @@ import {
   type ExportListName,
   type ExportPosition,
   exportListNames,
+  AccountExport as PublicExport,
   printPosition,
+  readPosition,
 } from "../../schemas/accountExport.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
@@ -48,6 +50,24 @@ export async function exportAccount(
   // Every list is there, and its rows are what the export's schema says: the procedure's output is checked against it, which also
   // drops what is not public.
   return { exportedAt: timestampOf(clock.now()), ...profile, ...lists, nextPart } as unknown as AccountExport;
+}
+
+/** Returns everything about a user as one document, whatever its size. */
+export async function wholeAccount(
+  services: { readonly database: Connection; readonly clock: { now(): Date } },
+  userId: string,
+): Promise<AccountExport> {
+  // Parsed part by part, which drops what is not public, so that nothing else waits for long.
+  const nextOf = async (after: ExportPosition | null) =>
+    PublicExport.parse(await exportAccount(services, userId, after));
+  const whole = await nextOf(null);
+  while (whole.nextPart !== null) {
+    const part = await nextOf(readPosition(whole.nextPart));
+    // The same name is the same list in both.
+    for (const name of exportListNames) (whole[name] as unknown[]).push(...part[name]);
+    whole.nextPart = part.nextPart;
+  }
+  return whole;
 }
 
 async function* rowsOf(connection: Connection, userId: string, start: ExportPosition | null) {

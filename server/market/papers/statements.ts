@@ -1,5 +1,6 @@
 import type { Statement } from "../../schemas/statement.ts";
-import { type Connection, type Sql, sql } from "../../store/connection.ts";
+import { type Connection, queryOne, type Sql, sql } from "../../store/connection.ts";
+import { csvOf } from "./csv.ts";
 
 type Balances = Statement["opening"];
 
@@ -74,4 +75,35 @@ function chained(months: readonly Month[]): Statement[] {
     opening = closing;
     return statement;
   });
+}
+
+/** Reads one month; null if the wallet has no statement of it. */
+export async function readStatement(
+  connection: Connection,
+  userId: string,
+  { month, timeZone }: { month: string; timeZone: string },
+): Promise<Statement | null> {
+  const { end } = await queryOne<{ end: string }>(
+    connection,
+    sql`SELECT (to_date(${month}, 'YYYY-MM') + interval '1 month') AT TIME ZONE ${timeZone} AS end`,
+  );
+  const { statements } = await readStatements(connection, userId, { timeZone, cursor: end, limit: 1 });
+  return statements.find((statement) => statement.month === month) ?? null;
+}
+
+const columns = ["month", "line", "kind", "bucket", "amountCents"] as const;
+
+/** The lines of a statement: what it opened with, each sum, what it closed with, and the fees. */
+export function statementAsCsv({ month, opening, closing, sums, feeCents, feeTaxCents }: Statement): string {
+  const balances = (line: string, { availableCents, heldCents }: Balances) => [
+    [month, line, null, "available", availableCents],
+    [month, line, null, "held", heldCents],
+  ];
+  return csvOf(columns, [
+    ...balances("opening", opening),
+    ...sums.map(({ kind, bucket, amountCents }) => [month, "sum", kind, bucket, amountCents]),
+    ...balances("closing", closing),
+    [month, "fee", null, null, feeCents],
+    [month, "feeTax", null, null, feeTaxCents],
+  ]);
 }

@@ -9,7 +9,7 @@ import { finishUpload } from "./lease.ts";
 import { extensionOf } from "./mimeType.ts";
 
 /** Source: docs/contract.md "Records". */
-const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
+export const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
 /** What every sealed file has. */
 export type SealedRow = Pick<SampleOrDelivery, "id" | "mimeType" | "detectedMimeType" | "bytes" | "createdAt"> & {

@@ -52,6 +52,7 @@ const storage: Storage = {
     ...UPLOAD,
     ...{ storageKey: sealedKey, sha256: null, start: new Uint8Array(UPLOAD.bytes) },
   }),
+  write: async () => undefined,
   read: async () => new Uint8Array(UPLOAD.bytes),
   list: async () => [],
   head: async () => ({ ...UPLOAD, sha256: null }),

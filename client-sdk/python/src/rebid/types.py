@@ -697,6 +697,11 @@ class ConversationTask(Model):
     status: TaskStatus
 
 
+class CreateExportResponse(Model):
+    export: Export
+    """The new export."""
+
+
 class CreatePayoutResponse(Model):
     pending_ledger_id: str
     """The ledger entry that debited the wallet."""
@@ -1055,6 +1060,71 @@ class EventPage(Model):
     """Send it as `after` to go on behind this point. Opaque."""
 
 
+class Export(Model):
+    """A file that you take away."""
+
+    id: str
+    kind: Literal["ledger", "statement", "account"] | str
+    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
+    that the service knows about you, which only a browser session may ask for.
+    """
+    format: Literal["csv", "json"] | str
+    """Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`."""
+    status: Literal["pending", "ready", "failed"] | str
+    """`pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again."""
+    file_name: str | None
+    """Null until it is ready."""
+    bytes: int | None
+    """The file's size; null until it is ready."""
+    created_at: datetime
+    """When it was asked for. ISO 8601."""
+    expires_at: datetime
+    """When the export and its file are deleted: after 7 days. ISO 8601."""
+    download_url: str | None = None
+    """Downloads the file; expires after 15 minutes. Only once it is ready. A URL."""
+
+
+class ExportEventData(Model):
+    """What events about an export have."""
+
+    export: ExportRecord
+    """The export. Read it for a `download_url`."""
+
+
+class ExportReadyEvent(Model):
+    """Happens when a file that somebody asked for is ready to be downloaded; for who asked for it."""
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["export.ready"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: ExportEventData
+
+
+class ExportRecord(Model):
+    """A file that you take away, without a link to it."""
+
+    id: str
+    kind: Literal["ledger", "statement", "account"] | str
+    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
+    that the service knows about you, which only a browser session may ask for.
+    """
+    format: Literal["csv", "json"] | str
+    """Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`."""
+    status: Literal["pending", "ready", "failed"] | str
+    """`pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again."""
+    file_name: str | None
+    """Null until it is ready."""
+    bytes: int | None
+    """The file's size; null until it is ready."""
+    created_at: datetime
+    """When it was asked for. ISO 8601."""
+    expires_at: datetime
+    """When the export and its file are deleted: after 7 days. ISO 8601."""
+
+
 class ExportedApiKey(Model):
     """An API key, also one that was revoked or has expired within the last 90 days."""
 
@@ -1150,7 +1220,7 @@ class ExportedNotification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     event: str
     """The event that it is about."""
@@ -1530,6 +1600,15 @@ class ListDisputesResponse(Model):
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
 
 
+class ListExportsResponse(Model):
+    """A page of exports."""
+
+    exports: list[ExportRecord]
+    """Newest first."""
+    next_cursor: str | None
+    """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
+
+
 class ListLedgerEntriesResponse(Model):
     entries: list[ListedLedgerEntry]
     """Newest first."""
@@ -1724,7 +1803,7 @@ class LogMessage(Model):
     """Send it as `after` to go on behind this point. Opaque."""
 
 
-LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
 """The types of the event log beyond `WebhookEventType`."""
 
 
@@ -1882,7 +1961,7 @@ class Notification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     title: str
     """One line, with titles and names as they were then."""
@@ -2208,6 +2287,11 @@ class RatingPostedEvent(Model):
 class ReadBidResponse(Model):
     bid: Bid
     """The bid."""
+
+
+class ReadExportResponse(Model):
+    export: Export
+    """The export."""
 
 
 class ReadPayoutResponse(Model):
@@ -3018,7 +3102,7 @@ class WebhookDelivery(Model):
     """The endpoint that it goes to."""
     event_id: str
     """The `id` in the payload, the same for retries and replays."""
-    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"] | str
+    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
     """The event's type."""
     status: Literal["pending", "succeeded", "failed"] | str
     """`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed."""
@@ -3082,6 +3166,7 @@ _event_tags: dict[str, str] = {
     "topup.credited": "TopupCreditedEvent",
     "topup.reversed": "TopupReversedEvent",
     "payout.updated": "PayoutUpdatedEvent",
+    "export.ready": "ExportReadyEvent",
     "key.created": "KeyCreatedEvent",
     "password.changed": "PasswordChangedEvent",
     "account.suspended": "AccountSuspendedEvent",
@@ -3120,6 +3205,7 @@ LogEvent: TypeAlias = Annotated[
     | Annotated[TopupCreditedEvent, Tag("TopupCreditedEvent")]
     | Annotated[TopupReversedEvent, Tag("TopupReversedEvent")]
     | Annotated[PayoutUpdatedEvent, Tag("PayoutUpdatedEvent")]
+    | Annotated[ExportReadyEvent, Tag("ExportReadyEvent")]
     | Annotated[KeyCreatedEvent, Tag("KeyCreatedEvent")]
     | Annotated[PasswordChangedEvent, Tag("PasswordChangedEvent")]
     | Annotated[AccountSuspendedEvent, Tag("AccountSuspendedEvent")]
@@ -3158,6 +3244,7 @@ LogEventType: TypeAlias = Literal[
     "topup.credited",
     "topup.reversed",
     "payout.updated",
+    "export.ready",
     "key.created",
     "password.changed",
     "account.suspended",

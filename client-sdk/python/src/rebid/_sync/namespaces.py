@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         ClockAdvance,
         ConfirmTotpResponse,
         Conversation,
+        CreateExportResponse,
         CreatePayoutResponse,
         CreateTaskResponse,
         CreatedApiKey,
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
         DisputeListItem,
         DisputeTaskResponse,
         EventPage,
+        Export,
+        ExportRecord,
         Fees,
         FinalizeDeliveryResponse,
         FinalizeMessageFileResponse,
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         ListApiKeysResponse,
         ListConversationsResponse,
         ListDisputesResponse,
+        ListExportsResponse,
         ListLedgerEntriesResponse,
         ListMessagesResponse,
         ListModerationActionsResponse,
@@ -95,6 +99,7 @@ if TYPE_CHECKING:
         Question,
         RateTaskResponse,
         ReadBidResponse,
+        ReadExportResponse,
         ReadPayoutResponse,
         ReadTaskResponse,
         ReinstateUserResponse,
@@ -2302,6 +2307,97 @@ class FeesApi(Namespace):
         )
 
 
+class ExportsApi(Namespace):
+    def create(
+        self,
+        *,
+        kind: Literal["ledger", "statement", "account"],
+        format: Literal["csv", "json"],
+        month: str | None = None,
+        **options: Unpack[TryOptions],
+    ) -> CreateExportResponse:
+        """Ask for a file.
+
+        Makes a file of your ledger, of a month of your wallet or of your whole account, in the background. Read the
+        export, or wait for the event `export.ready`, until it is `ready` and has a `download_url`. It is deleted
+        after 7 days. At most five exports of a user are unfinished at the same time.
+
+        `POST /exports`. With any credentials.
+
+        - `kind`: `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet.
+        `account`: everything that the service knows about you, which only a browser session may ask for.
+        - `format`: Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`.
+        - `month`: Of a `statement`: its month, in the operator's time zone. Up to 7 characters.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `limit_reached` (409),
+        `idempotency_conflict` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/exports",
+            {"kind": kind, "format": format, **given(month=month)},
+            options,
+            "keyed",
+            records.CreateExportResponse,
+        )
+
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Pages[ExportRecord, ListExportsResponse]:
+        """List my exports.
+
+        Lists the files that you asked for within 7 days, newest first, without links. An API key does not see those
+        of the whole account.
+
+        `GET /exports`. With any credentials.
+
+        - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
+        it for the first page. Up to 64 characters.
+        - `limit`: Rows per page. 1 to 100. Default: 50.
+
+        Raises `RebidError`: `unauthenticated` (401).
+        """
+
+        def read(fields: Mapping[str, object]) -> ListExportsResponse:
+            return self._transport.call(
+                "GET",
+                "/exports",
+                fields,
+                options,
+                "read",
+                records.ListExportsResponse,
+            )
+
+        return Pages(read, {**given(cursor=cursor, limit=limit)}, "exports")
+
+    def read(
+        self,
+        id: str,
+        **options: Unpack[RequestOptions],
+    ) -> ReadExportResponse:
+        """Read an export.
+
+        Returns one of your exports, with a `download_url` once it is `ready`. After 7 days it is `not_found`; so is
+        another user's, and for an API key that of the whole account.
+
+        `GET /exports/{id}`. With any credentials.
+
+        Raises `RebidError`: `unauthenticated` (401), `not_found` (404).
+        """
+        return self._transport.call(
+            "GET",
+            "/exports/{id}",
+            {"id": id},
+            options,
+            "read",
+            records.ReadExportResponse,
+        )
+
+
 class AgreementsApi(Namespace):
     def list(
         self,
@@ -2558,7 +2654,7 @@ class EventsApi(Namespace):
         self,
         *,
         after: str | None = None,
-        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"]] | None = None,
+        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"]] | None = None,
         limit: int | None = None,
         wait: int | None = None,
         **options: Unpack[RequestOptions],
@@ -2573,7 +2669,7 @@ class EventsApi(Namespace):
 
         - `after`: The `next_cursor` of an earlier answer. Omit it to begin with the oldest event that is kept;
         `latest` begins now. 1 to 100 characters.
-        - `types`: The types of events to return; all by default. 1 to 29 items.
+        - `types`: The types of events to return; all by default. 1 to 30 items.
         - `limit`: Events per page. 1 to 100. Default: 50.
         - `wait`: Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0.
 
@@ -2891,7 +2987,7 @@ class WebhooksApi(Namespace):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "key.created", "password.changed", "account.suspended"]] | None = None,
+        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"]] | None = None,
         status: Sequence[Literal["pending", "succeeded", "failed"]] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Pages[WebhookDelivery, ListWebhookDeliveriesResponse]:
@@ -2905,7 +3001,7 @@ class WebhooksApi(Namespace):
         - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
         it for the first page. Up to 64 characters.
         - `limit`: Rows per page. 1 to 100. Default: 50.
-        - `event`: Deliveries of these events; all by default. 1 to 29 items.
+        - `event`: Deliveries of these events; all by default. 1 to 30 items.
         - `status`: Deliveries with one of these statuses; all by default. 1 to 3 items.
 
         Raises `RebidError`: `unauthenticated` (401), `missing_scope` (403), `not_found` (404).
@@ -3062,6 +3158,7 @@ class Namespaces:
         self.notifications = NotificationsApi(transport)
         self.payouts = PayoutsApi(transport)
         self.fees = FeesApi(transport)
+        self.exports = ExportsApi(transport)
         self.agreements = AgreementsApi(transport)
         self.disputes = DisputesApi(transport)
         self.users = UsersApi(transport)
