@@ -31,6 +31,8 @@ import type {
   CreateApiKey,
   CreatedApiKey,
   CreatedWebhook,
+  CreateExport,
+  CreateExportResponse,
   CreatePayout,
   CreatePayoutResponse,
   CreateTask,
@@ -47,6 +49,7 @@ import type {
   EndSession,
   EventPage,
   ExportAccount,
+  ExportRecord,
   Fees,
   FinalizeDelivery,
   FinalizeDeliveryResponse,
@@ -72,6 +75,8 @@ import type {
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
+  ListExports,
+  ListExportsResponse,
   ListedLedgerEntry,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
@@ -125,6 +130,8 @@ import type {
   ReadBid,
   ReadBidResponse,
   ReadDispute,
+  ReadExport,
+  ReadExportResponse,
   ReadPayout,
   ReadPayoutResponse,
   ReadReputation,
@@ -1297,6 +1304,52 @@ export class FeesApi extends Namespace {
    */
   read(options: RequestOptions = {}): Call<Fees> {
     return this.requests.read("/fees", {}, options);
+  }
+}
+
+export class ExportsApi extends Namespace {
+  /**
+   * Ask for a file.
+   *
+   * Makes a file of your ledger, of a month of your wallet or of your whole account, in the background. Read the
+   * export, or wait for the event `export.ready`, until it is `ready` and has a `downloadUrl`. It is deleted after 7
+   * days. At most five exports of a user are unfinished at the same time.
+   *
+   * `POST /exports`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `limit_reached` (409),
+   * `idempotency_conflict` (409).
+   */
+  create(input: CreateExport, options: TryOptions = {}): Call<CreateExportResponse> {
+    return this.requests.change("POST", "/exports", input, options);
+  }
+
+  /**
+   * List my exports.
+   *
+   * Lists the files that you asked for within 7 days, newest first, without links. An API key does not see those of
+   * the whole account.
+   *
+   * `GET /exports`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401).
+   */
+  list(input: ListExports = {}, options: RequestOptions = {}): List<ExportRecord, ListExportsResponse> {
+    return this.requests.readList("/exports", "exports", input, options);
+  }
+
+  /**
+   * Read an export.
+   *
+   * Returns one of your exports, with a `downloadUrl` once it is `ready`. After 7 days it is `not_found`; so is
+   * another user's, and for an API key that of the whole account.
+   *
+   * `GET /exports/{id}`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
+   */
+  read(input: ReadExport, options: RequestOptions = {}): Call<ReadExportResponse> {
+    return this.requests.read("/exports/{id}", input, options);
   }
 }
 

@@ -785,6 +785,23 @@ export interface CreateApiKey {
   approval?: NewKeyApproval | undefined;
 }
 
+export interface CreateExport {
+  /**
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
+   * that the service knows about you, which only a browser session may ask for.
+   */
+  kind: "ledger" | "statement" | "account";
+  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
+  format: "csv" | "json";
+  /** Of a `statement`: its month, in the operator's time zone. Up to 7 characters. */
+  month?: string | undefined;
+}
+
+export interface CreateExportResponse {
+  /** The new export. */
+  export: Export;
+}
+
 export interface CreatePayout {
   /** What the bank account receives, in integer cents. From 1,000. */
   amountCents: number;
@@ -1194,9 +1211,72 @@ export interface EventPage {
   nextCursor: string;
 }
 
+/** A file that you take away. */
+export interface Export {
+  id: string;
+  /**
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
+   * that the service knows about you, which only a browser session may ask for.
+   */
+  kind: "ledger" | "statement" | "account";
+  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
+  format: "csv" | "json";
+  /** `pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again. */
+  status: "pending" | "ready" | "failed";
+  /** Null until it is ready. */
+  fileName: string | null;
+  /** The file's size; null until it is ready. */
+  bytes: number | null;
+  /** When it was asked for. ISO 8601. */
+  createdAt: string;
+  /** When the export and its file are deleted: after 7 days. ISO 8601. */
+  expiresAt: string;
+  /** Downloads the file; expires after 15 minutes. Only once it is ready. A URL. */
+  downloadUrl?: string;
+}
+
 export interface ExportAccount {
   /** Take it from the previous part's `nextPart`; omit it for the first part. Up to 200 characters. */
   after?: string | undefined;
+}
+
+/** What events about an export have. */
+export interface ExportEventData {
+  /** The export. Read it for a `downloadUrl`. */
+  export: ExportRecord;
+}
+
+/** Happens when a file that somebody asked for is ready to be downloaded; for who asked for it. */
+export interface ExportReadyEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "export.ready";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: ExportEventData;
+}
+
+/** A file that you take away, without a link to it. */
+export interface ExportRecord {
+  id: string;
+  /**
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
+   * that the service knows about you, which only a browser session may ask for.
+   */
+  kind: "ledger" | "statement" | "account";
+  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
+  format: "csv" | "json";
+  /** `pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again. */
+  status: "pending" | "ready" | "failed";
+  /** Null until it is ready. */
+  fileName: string | null;
+  /** The file's size; null until it is ready. */
+  bytes: number | null;
+  /** When it was asked for. ISO 8601. */
+  createdAt: string;
+  /** When the export and its file are deleted: after 7 days. ISO 8601. */
+  expiresAt: string;
 }
 
 /** An API key, also one that was revoked or has expired within the last 90 days. */
@@ -1324,6 +1404,7 @@ export interface ExportedNotification {
     | "topup.credited"
     | "topup.reversed"
     | "payout.updated"
+    | "export.ready"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -1816,7 +1897,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 29 items. */
+  /** The types of events to return; all by default. 1 to 30 items. */
   types?:
     | (
         | "task.created"
@@ -1845,6 +1926,7 @@ export interface ListEvents {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "export.ready"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -1854,6 +1936,24 @@ export interface ListEvents {
   limit?: number | undefined;
   /** Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0. */
   wait?: number | undefined;
+}
+
+export interface ListExports {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+}
+
+/** A page of exports. */
+export interface ListExportsResponse {
+  /** Newest first. */
+  exports: ExportRecord[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
 }
 
 export interface ListLedgerEntries {
@@ -2139,7 +2239,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 29 items. */
+  /** Deliveries of these events; all by default. 1 to 30 items. */
   event?:
     | (
         | "task.created"
@@ -2168,6 +2268,7 @@ export interface ListWebhookDeliveries {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "export.ready"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -2295,6 +2396,7 @@ export type LogEvent =
   | TopupCreditedEvent
   | TopupReversedEvent
   | PayoutUpdatedEvent
+  | ExportReadyEvent
   | KeyCreatedEvent
   | PasswordChangedEvent
   | AccountSuspendedEvent;
@@ -2328,6 +2430,7 @@ export type LogOnlyEventType =
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated"
+  | "export.ready"
   | "key.created"
   | "password.changed"
   | "account.suspended";
@@ -2534,6 +2637,7 @@ export interface Notification {
     | "topup.credited"
     | "topup.reversed"
     | "payout.updated"
+    | "export.ready"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -2880,6 +2984,15 @@ export interface ReadBidResponse {
 
 export interface ReadDispute {
   id: string;
+}
+
+export interface ReadExport {
+  id: string;
+}
+
+export interface ReadExportResponse {
+  /** The export. */
+  export: Export;
 }
 
 export interface ReadPayout {
@@ -3245,7 +3358,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 29 items. */
+  /** The types of events to return; all by default. 1 to 30 items. */
   types?:
     | (
         | "task.created"
@@ -3274,6 +3387,7 @@ export interface StreamEvents {
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
+        | "export.ready"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -3988,6 +4102,7 @@ export interface WebhookDelivery {
     | "topup.credited"
     | "topup.reversed"
     | "payout.updated"
+    | "export.ready"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -4059,6 +4174,7 @@ export type LogEventType =
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated"
+  | "export.ready"
   | "key.created"
   | "password.changed"
   | "account.suspended";

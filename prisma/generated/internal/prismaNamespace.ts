@@ -409,6 +409,7 @@ export const ModelName = {
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
+  Export: 'Export',
   JobWorker: 'JobWorker',
   Wallet: 'Wallet',
   LedgerTransfer: 'LedgerTransfer',
@@ -460,7 +461,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "export" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1349,6 +1350,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ReputationCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ReputationCountAggregateOutputType> | number
+        }
+      }
+    }
+    Export: {
+      payload: Prisma.$ExportPayload<ExtArgs>
+      fields: Prisma.ExportFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ExportFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ExportFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        findFirst: {
+          args: Prisma.ExportFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ExportFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        findMany: {
+          args: Prisma.ExportFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>[]
+        }
+        create: {
+          args: Prisma.ExportCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        createMany: {
+          args: Prisma.ExportCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ExportCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>[]
+        }
+        delete: {
+          args: Prisma.ExportDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        update: {
+          args: Prisma.ExportUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        deleteMany: {
+          args: Prisma.ExportDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ExportUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ExportUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>[]
+        }
+        upsert: {
+          args: Prisma.ExportUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ExportPayload>
+        }
+        aggregate: {
+          args: Prisma.ExportAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateExport>
+        }
+        groupBy: {
+          args: Prisma.ExportGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ExportGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ExportCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ExportCountAggregateOutputType> | number
         }
       }
     }
@@ -4247,6 +4322,27 @@ export const ReputationScalarFieldEnum = {
 export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
 
 
+export const ExportScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  kind: 'kind',
+  format: 'format',
+  month: 'month',
+  taskId: 'taskId',
+  topupId: 'topupId',
+  payoutId: 'payoutId',
+  status: 'status',
+  attempts: 'attempts',
+  dueAt: 'dueAt',
+  fileName: 'fileName',
+  bytes: 'bytes',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt'
+} as const
+
+export type ExportScalarFieldEnum = (typeof ExportScalarFieldEnum)[keyof typeof ExportScalarFieldEnum]
+
+
 export const JobWorkerScalarFieldEnum = {
   workerId: 'workerId',
   seenAt: 'seenAt'
@@ -5102,6 +5198,7 @@ export type GlobalOmitConfig = {
   dispute?: Prisma.DisputeOmit
   rating?: Prisma.RatingOmit
   reputation?: Prisma.ReputationOmit
+  export?: Prisma.ExportOmit
   jobWorker?: Prisma.JobWorkerOmit
   wallet?: Prisma.WalletOmit
   ledgerTransfer?: Prisma.LedgerTransferOmit

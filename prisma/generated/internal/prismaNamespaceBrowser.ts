@@ -63,6 +63,7 @@ export const ModelName = {
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
+  Export: 'Export',
   JobWorker: 'JobWorker',
   Wallet: 'Wallet',
   LedgerTransfer: 'LedgerTransfer',
@@ -307,6 +308,27 @@ export const ReputationScalarFieldEnum = {
 } as const
 
 export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
+
+
+export const ExportScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  kind: 'kind',
+  format: 'format',
+  month: 'month',
+  taskId: 'taskId',
+  topupId: 'topupId',
+  payoutId: 'payoutId',
+  status: 'status',
+  attempts: 'attempts',
+  dueAt: 'dueAt',
+  fileName: 'fileName',
+  bytes: 'bytes',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt'
+} as const
+
+export type ExportScalarFieldEnum = (typeof ExportScalarFieldEnum)[keyof typeof ExportScalarFieldEnum]
 
 
 export const JobWorkerScalarFieldEnum = {
