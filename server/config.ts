@@ -57,6 +57,10 @@ export interface Config {
   readonly webhookTimeoutSeconds: number;
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
+  /** A file with the clients of OAuth that the operator has set. */
+  readonly oauthClientsFile: string | null;
+  /** Whether any program may register itself as a client of OAuth. */
+  readonly oauthDynamicClients: boolean;
   /** Whose months statements have. */
   readonly operatorTimeZone: string;
   /** Whether requests are limited by address and user. */
@@ -176,6 +180,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
     webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
     webhookAllowInsecure: env.WEBHOOK_ALLOW_INSECURE,
+    oauthClientsFile: env.OAUTH_CLIENTS ?? null,
+    oauthDynamicClients: env.OAUTH_DYNAMIC_CLIENTS,
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
     operatorTimeZone: env.OPERATOR_TIMEZONE,
     rateLimits: env.RATE_LIMITS,

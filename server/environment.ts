@@ -160,6 +160,8 @@ export const Environment = z.object({
     .refine(isTimeZone, { error: must("be the IANA name of a time zone, such as Europe/Helsinki") })
     .default("UTC"),
   WEBHOOK_ALLOW_INSECURE: onOff("off"),
+  OAUTH_CLIENTS: text.transform((path) => resolve(path)).optional(),
+  OAUTH_DYNAMIC_CLIENTS: onOff("off"),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),
   MODERATOR_TOTP: z

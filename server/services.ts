@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 import { CallerWatch } from "./auth/callerWatch.ts";
 import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
+import type { ClientMetadata } from "./auth/oauth/clients.ts";
+import { loadClients } from "./auth/oauth/clientsFile.ts";
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import type { Config } from "./config.ts";
@@ -32,6 +34,8 @@ export type Settings = Pick<
   | "mailEventsSecret"
   | "moderatorTotp"
   | "passwordBlocklist"
+  | "oauthClientsFile"
+  | "oauthDynamicClients"
   | "operatorTimeZone"
   | "processorPollSeconds"
   | "spamGuard"
@@ -59,6 +63,8 @@ export interface Services {
   readonly inspector: Inspector;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** The apps that the operator has set. */
+  readonly oauthClients: readonly ClientMetadata[];
   /** Tells waiting requests when their caller's session or key has ended. */
   readonly callerWatch: CallerWatch;
   /** Tells waiting requests what is new in the event log. */
@@ -132,6 +138,7 @@ export function createServices(
     storage: outsideCalls("storage", s3Storage(storage)),
     inspector,
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    oauthClients: loadClients(settings.oauthClientsFile),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
     eventCursors: openCursors(sessionSecrets),

@@ -38,6 +38,11 @@ export type AccountToken = Prisma.AccountTokenModel
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
+ * Model OAuthRecord
+ * 
+ */
+export type OAuthRecord = Prisma.OAuthRecordModel
+/**
  * Model TotpFactor
  * 
  */

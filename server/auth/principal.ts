@@ -3,6 +3,8 @@ import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
+import { accessTokenPattern, hashOf } from "./oauth/accessTokens.ts";
+import type { Resource } from "./oauth/resources.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
 import {
   decryptSessionId,
@@ -24,6 +26,8 @@ interface KeyHolder {
   hasSpendLimit: boolean;
   /** What a person must approve: an operation with more than this; null for a key that asks nobody. */
   approvalAboveCents: number | null;
+  /** Whether this is a connected app, with an access token. */
+  isGrant: boolean;
 }
 
 /** Whether this is a moderator's session, which has proved a second factor if that is required. */
@@ -41,6 +45,8 @@ interface AuthenticateOptions {
   connection: Connection;
   cookies: CookieSettings;
   now: Date;
+  /** What is called: an access token opens only what it was given for. */
+  resource: Resource;
 }
 
 const bearerPattern = /^Bearer +(\S+) *$/i;
@@ -66,20 +72,30 @@ export async function authenticate(
 const TOUCH_INTERVAL = "1 minute";
 
 /**
- * Returns null for a key that is unknown, revoked or expired, or whose user is suspended. Nothing is remembered, so that a
- * revoked key is refused at once. Notes that the key was used, once a minute.
+ * Returns null for a key or access token that is unknown, revoked or expired, of another resource, or whose user is suspended.
+ * Nothing is remembered, so that a revoked key is refused at once. Notes that the key was used, once a minute.
  */
-async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
-  const key = bearerPattern.exec(header)?.[1];
-  if (key === undefined || !apiKeyPattern.test(key)) return null;
+async function findByBearer(
+  header: string,
+  { connection, now, resource }: AuthenticateOptions,
+): Promise<Principal | null> {
+  const bearer = bearerPattern.exec(header)?.[1] ?? "";
+  const isToken = accessTokenPattern.test(bearer);
+  if (!isToken && !apiKeyPattern.test(bearer)) return null;
   const at = now.toISOString();
+  const holds = isToken
+    ? sql`k.id = (SELECT t.key_id FROM oauth_records t
+                  WHERE t.kind = 'AccessToken' AND t.hash = ${hashOf(bearer)}::bytea AND t.expires_at > ${at}::timestamptz)
+          AND k.resource = ${resource}`
+    : sql`k.key_hash = ${hashApiKey(bearer)}::bytea`;
   const [found] = await connection.query<KeyHolder & { isStale: boolean }>(
     sql`
     SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",
            k.approval_above_cents AS "approvalAboveCents",
+           k.kind = 'grant' AS "isGrant",
            k.last_used_at IS NULL OR k.last_used_at < ${at}::timestamptz - ${TOUCH_INTERVAL}::interval AS "isStale"
     FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.key_hash = ${hashApiKey(key)}::bytea AND k.revoked_at IS NULL
+    WHERE ${holds} AND k.revoked_at IS NULL
       AND k.expires_at > ${at}::timestamptz AND u.suspended_at IS NULL`,
     { sharesConnection: true },
   );

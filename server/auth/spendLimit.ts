@@ -20,7 +20,9 @@ export const apiKeyColumns = (now: Date | "database"): Sql => sql`
   CASE WHEN k.spend_limit_cents IS NOT NULL THEN
     json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now === "database" ? sql`service_now()` : timestamp(now))})
   END AS "spendLimit",
-  CASE WHEN k.approval_above_cents IS NOT NULL THEN json_build_object('aboveCents', k.approval_above_cents) END AS approval`;
+  CASE WHEN k.approval_above_cents IS NOT NULL THEN json_build_object('aboveCents', k.approval_above_cents) END AS approval,
+  k.kind, CASE WHEN k.kind = 'grant' THEN
+    json_build_object('id', k.client_id, 'name', k.client_name, 'domain', k.client_domain) END AS client`;
 
 /**
  * Counts what the caller spends, in the transaction that spends it, if the caller is an API key with a limit. It locks the

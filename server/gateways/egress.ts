@@ -21,7 +21,17 @@ export interface Egress {
     url: string,
     options: { headers: Record<string, string>; body: Buffer; timeoutMs: number },
   ): Promise<{ statusCode: number }>;
+  /**
+   * GETs a document and returns it. Does not follow redirects; rejects one of more than `maxBytes`. Otherwise like `post`.
+   */
+  get(url: string, options: { maxBytes: number; timeoutMs: number }): Promise<Document>;
   close(): Promise<void>;
+}
+
+interface Document {
+  statusCode: number;
+  headers: { readonly "content-type"?: string; readonly "cache-control"?: string };
+  body: Buffer;
 }
 
 /** Only the status of a response is needed. A body longer than this is cut off. */
@@ -60,27 +70,47 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
       assertPublicAddresses(addresses);
     },
 
-    async post(url, { headers, body, timeoutMs }) {
+    post: async (url, { headers, body, timeoutMs }) => {
       const target = parse(url);
-      const deadline = new AbortController();
-      const late = new Promise<never>((_, reject) => {
-        deadline.signal.onabort = () => reject(new EgressFailed(`No complete response within ${timeoutMs / 1000} s.`));
-      });
-      const timer = setTimeout(() => deadline.abort(), timeoutMs);
-      try {
-        // undici respects the signal only once it is connected; the race bounds the lookup and the connection.
-        return await Promise.race([exchange(target, headers, body, deadline.signal), late]);
-      } catch (error) {
-        throw error instanceof EgressRefused || error instanceof EgressFailed
-          ? error
-          : new EgressFailed(explain(error));
-      } finally {
-        clearTimeout(timer);
-      }
+      const request = { method: "POST", headers, body, maxBytes: MAX_RESPONSE_BYTES } as const;
+      const { statusCode } = await within(timeoutMs, (signal) => exchange(target, request, signal));
+      return { statusCode };
+    },
+
+    get: async (url, { maxBytes, timeoutMs }) => {
+      const target = parse(url);
+      const request = { method: "GET", headers: { accept: "application/json" }, maxBytes } as const;
+      const { isCut, ...document } = await within(timeoutMs, (signal) => exchange(target, request, signal));
+      if (isCut) throw new EgressFailed(`The document has more than ${maxBytes} bytes.`);
+      return document;
     },
 
     close: async () => opened?.close(),
   };
+}
+
+/** Runs an exchange that ends in time, however slow the other side is. Throws EgressRefused or EgressFailed. */
+async function within<Result>(timeoutMs: number, run: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  const deadline = new AbortController();
+  const late = new Promise<never>((_, reject) => {
+    deadline.signal.onabort = () => reject(new EgressFailed(`No complete response within ${timeoutMs / 1000} s.`));
+  });
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  try {
+    // undici respects the signal only once it is connected; the race bounds the lookup and the connection.
+    return await Promise.race([run(deadline.signal), late]);
+  } catch (error) {
+    throw error instanceof EgressRefused || error instanceof EgressFailed ? error : new EgressFailed(explain(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface Outgoing {
+  method: "GET" | "POST";
+  headers: Record<string, string>;
+  body?: Buffer;
+  maxBytes: number;
 }
 
 /** Exchanges requests for responses, over connections that are checked. */
@@ -117,14 +147,22 @@ function openAgent(
     bodyTimeout: 0,
   });
   return {
-    async exchange(target: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal) {
-      const response = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
+    async exchange(target: URL, { maxBytes, ...outgoing }: Outgoing, signal: AbortSignal) {
+      const response = await request(target, { ...outgoing, dispatcher: agent, signal });
+      const chunks: Buffer[] = [];
       let bytes = 0;
       for await (const chunk of response.body) {
-        bytes += (chunk as Buffer).length; // undici's body yields buffers
-        if (bytes > MAX_RESPONSE_BYTES) break; // leaving the loop closes the connection
+        chunks.push(chunk as Buffer); // undici's body yields buffers
+        bytes += (chunk as Buffer).length;
+        if (bytes > maxBytes) break; // leaving the loop closes the connection
       }
-      return { statusCode: response.statusCode };
+      const headerOf = (name: string) => [response.headers[name]].flat()[0];
+      const [type, cacheControl] = [headerOf("content-type"), headerOf("cache-control")];
+      const headers = {
+        ...(type !== undefined && { "content-type": type }),
+        ...(cacheControl !== undefined && { "cache-control": cacheControl }),
+      };
+      return { statusCode: response.statusCode, headers, body: Buffer.concat(chunks), isCut: bytes > maxBytes };
     },
     async close() {
       for (const giveUp of connecting) giveUp();

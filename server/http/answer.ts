@@ -143,6 +143,8 @@ async function findPrincipal(services: Services, request: Request, response: Res
     connection: services.database,
     cookies: services.settings,
     now: services.clock.now(),
+    // Express takes the path in any case.
+    resource: request.baseUrl.toLowerCase() === "/mcp" ? "mcp" : "api",
   });
 }
 

@@ -12,6 +12,7 @@ import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
 import { mailLinks } from "./mailLinks.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
+import { oauthMetadata } from "./oauthMetadata.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
@@ -45,13 +46,14 @@ export function createApp(
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use(mailLinks(services));
+  app.use(oauthMetadata(services));
+  const oauth = onFirstUse(async () => (await import("./oauth.ts")).oauthApi(services));
+  app.use((request, response, next) => (request.path.startsWith("/oauth/") ? oauth(request, response, next) : next()));
   app.use("/trpc", rpcApi(appRouter, services));
-  // The protocol's package and the tools are loaded by the first message.
-  let mcp: RequestHandler | undefined;
-  app.use("/mcp", async (request, response, next) => {
-    mcp ??= (await import("./mcp.ts")).mcpApi(services);
-    return mcp(request, response, next);
-  });
+  app.use(
+    "/mcp",
+    onFirstUse(async () => (await import("./mcp.ts")).mcpApi(services)),
+  );
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(serveConsole(services));
@@ -66,6 +68,15 @@ export function createApp(
     const { url = "" } = request;
     if (/^https?:/i.test(url) && !URL.canParse(url)) request.url = "//";
     app(request, response);
+  };
+}
+
+/** A door whose packages are loaded by its first request, and not by the start. */
+function onFirstUse(load: () => Promise<RequestHandler>): RequestHandler {
+  let handler: Promise<RequestHandler> | undefined;
+  return async (request, response, next) => {
+    handler ??= load();
+    return (await handler)(request, response, next);
   };
 }
 

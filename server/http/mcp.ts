@@ -1,9 +1,11 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
+import { challenge, firstScopes } from "../auth/oauth/resources.ts";
 import { isAppOrigin, isKeyOrigin } from "../auth/origins.ts";
+import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import type { McpContext } from "../mcp/runTool.ts";
 import { openMcp } from "../mcp/serve.ts";
-import { isTool } from "../mcp/server.ts";
+import { isTool, missingScopes } from "../mcp/server.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Context } from "../trpc.ts";
@@ -14,7 +16,7 @@ import { invalidBody, parseJson, readJsonText } from "./body.ts";
 const protocolHeaders = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
 
 /**
- * Serves the Model Context Protocol: one message a request, with an API key. A request passes what all others pass: the load,
+ * Serves the Model Context Protocol: one message a request, with an API key or an access token. A request passes what all others pass: the load,
  * its origin, authentication, the bounds of bodies, and the rate limits.
  */
 export function mcpApi(services: Services): Router {
@@ -35,7 +37,10 @@ export function mcpApi(services: Services): Router {
       refuseHeaders(request);
       const message = await readMessage(request, response);
       const { method, params } = message;
-      if (method === "tools/call" && isTool(params?.name)) response.locals.operation = `mcp.${params.name}`;
+      if (method === "tools/call" && isTool(params?.name)) {
+        response.locals.operation = `mcp.${params.name}`;
+        assertScopes(services, principal, params.name, response);
+      }
       const caller: McpContext = { ...context, principal, userId: principal.userId };
       const served = await serve(caller, requestOf(request, response), message);
       const { status } = served;
@@ -62,9 +67,23 @@ function refuseForeignPage(services: Services, request: Request, response: Respo
 }
 
 function unauthenticated(services: Services, request: Request, response: Response): ApiError {
-  response.set("WWW-Authenticate", "Bearer");
-  const message = "Send a valid API key: `Authorization: Bearer rb_live_…`.";
+  const error = request.headers.authorization === undefined ? {} : { error: "invalid_token" as const };
+  response.set("WWW-Authenticate", challenge(services.settings.publicUrl, { ...error, scopes: firstScopes }));
+  const message = "Connect with OAuth, or send a valid API key: `Authorization: Bearer rb_live_…`.";
   return denied(services, request, response, new ApiError("unauthenticated", { message }));
+}
+
+/**
+ * A connected app can ask for more: it is told so by the protocol, with all scopes that it has and needs. A tool that only a
+ * person's session may use is refused by the tool itself, as for a key.
+ */
+function assertScopes({ settings }: Services, principal: Principal, tool: string, response: Response): void {
+  if (principal.kind !== "apiKey" || !principal.isGrant) return;
+  const [missing, ...others] = missingScopes(principal, tool);
+  if (missing === undefined) return;
+  const scopes = [...principal.scopes, missing, ...others];
+  response.set("WWW-Authenticate", challenge(settings.publicUrl, { error: "insufficient_scope", scopes }));
+  throw new ApiError("missing_scope", { requiredScope: missing });
 }
 
 /** Records a refusal before any procedure, which would record its own. */

@@ -24,10 +24,12 @@ export function servePage(path: string, page: HtmlPage): Router {
     .all(path, allowOnly("GET"));
 }
 
+/** A page, and the policy that it is sent with. */
+export const pageHtml = (page: HtmlPage) => ({ html: render(page), policy: contentSecurityPolicy(page) });
+
 /** Returns what sends a page. */
 export function pageSender(page: HtmlPage): (response: Response) => void {
-  const html = render(page);
-  const policy = contentSecurityPolicy(page);
+  const { html, policy } = pageHtml(page);
   return (response) => void response.set("Content-Security-Policy", policy).type("html").send(html);
 }
 

@@ -1,5 +1,5 @@
 /**
- * The policies and how many requests each allows in a window, which is a minute. `signup`, `login`, `recovery` and `anonymous…` have
+ * The policies and how many requests each allows in a window, which is a minute. `signup`, `login`, `recovery`, `tokens` and `anonymous…` have
  * a counter for each address, the others one for each user. The names are public: responses carry them in `RateLimit`.
  * Source: docs/contract.md "Limits".
  */
@@ -8,6 +8,7 @@ export const defaultLimits = {
   login: 10,
   recovery: 10,
   credentials: 10,
+  tokens: 60,
   exports: 60,
   "anonymous-public-reads": 60,
   "anonymous-task-writes": 30,
@@ -46,6 +47,7 @@ export type RateGroup =
   | "login"
   | "recovery"
   | "credentials"
+  | "token"
   | "export"
   | "publicRead"
   | "taskWrite"
@@ -60,6 +62,8 @@ const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyNa
   // What sends mails to an address, or tries a token that came in one.
   recovery: { anonymous: "recovery", user: null },
   credentials: { anonymous: "anonymous", user: "credentials" },
+  // The endpoints of OAuth where a client has no user yet.
+  token: { anonymous: "tokens", user: null },
   export: { anonymous: "anonymous", user: "exports" },
   publicRead: { anonymous: "anonymous-public-reads", user: "reads" },
   taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },

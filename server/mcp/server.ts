@@ -8,7 +8,7 @@ import {
 import type { Principal } from "../auth/principal.ts";
 import { definitionOf } from "../meta.ts";
 import { appRouter } from "../procedures/router.ts";
-import { scopes, scopeWords } from "../schemas/scope.ts";
+import { type Scope, scopes, scopeWords } from "../schemas/scope.ts";
 import { version } from "../version.ts";
 import type { Confirmations } from "./confirmation.ts";
 import { inputSchemaOf, outputSchemaOf } from "./jsonSchema.ts";
@@ -57,15 +57,31 @@ const toolsByName = new Map(tools.map((tool) => [tool.name, { tool, description:
 /** Whether a name is one of a tool, which is bounded, so that it can be a label of the metrics. */
 export const isTool = (name: unknown): name is string => typeof name === "string" && toolsByName.has(name);
 
-/** Whether a credential may call every procedure of a tool. */
-function allows(principal: Principal, { procedures }: Tool): boolean {
+/** Who may call the procedures of a tool. */
+function accessOf({ procedures }: Tool) {
   const all: Record<string, unknown> = appRouter._def.procedures;
-  return procedures.every((name) => {
-    const { access = "public" } = definitionOf(all[name]).meta ?? {};
+  return procedures.map((name) => definitionOf(all[name]).meta?.access ?? "public");
+}
+
+/** Whether a credential may call every procedure of a tool. */
+function allows(principal: Principal, tool: Tool): boolean {
+  return accessOf(tool).every((access) => {
     if (typeof access !== "object") return access === "public" || access === "any" || principal.kind === "session";
     return principal.kind === "session" || principal.scopes.includes(access.scope);
   });
 }
+
+/** The scopes that a key lacks for a tool. */
+export function missingScopes(key: { scopes: readonly Scope[] }, name: string): Scope[] {
+  const found = toolsByName.get(name);
+  const needed = found === undefined ? [] : accessOf(found.tool);
+  const missing = needed.flatMap((access) => (typeof access === "object" ? access.scope : []));
+  return [...new Set(missing)].filter((scope) => !key.scopes.includes(scope));
+}
+
+/** A connected app is shown all tools: it can ask for a scope when it needs one. */
+const isShown = (principal: Principal, tool: Tool) =>
+  allows(principal, tool) || (principal.kind === "apiKey" && principal.isGrant);
 
 /** Whether the client can ask a person something in the middle of a call: on 2026-07-28, if it says that it has forms. */
 function canAsk(era: McpRequestContext["era"], capabilities: ClientCapabilities | undefined): boolean {
@@ -81,7 +97,7 @@ export function createServer(context: McpContext, confirmations: Confirmations, 
   );
   server.setRequestHandler("tools/list", () => ({
     tools: [...toolsByName.values()]
-      .filter(({ tool }) => allows(context.principal, tool))
+      .filter(({ tool }) => isShown(context.principal, tool))
       .map(({ description }) => description),
   }));
   server.setRequestHandler("tools/call", ({ params }, protocolContext) => {

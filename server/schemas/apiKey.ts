@@ -44,17 +44,34 @@ const approval = {
 const KeyApproval = z
   .object(approval)
   .meta({ id: "KeyApproval", description: "Above which amount an API key has to ask its owner." });
+const KeyClient = z
+  .object({
+    id: z.string().meta({
+      description: "The app's client id: the address of its document, or what the operator or a registration gave it.",
+      example: "https://app.example.com/oauth/client.json",
+    }),
+    name: z.string().meta({ description: "What the app calls itself. Nobody has checked it.", example: "Example App" }),
+    domain: z
+      .string()
+      .meta({ description: "The domain of the app, or of where it leads people back.", example: "app.example.com" }),
+  })
+  .meta({ id: "KeyClient", description: "An app that its owner has connected." });
 
 export const ApiKey = z
   .object({
     id: idOf("API key"),
     label: z.string().meta({ description: "The name that its owner gave it.", example: "my agent" }),
     scopes: z.array(Scope).meta({ description: "What the key may do.", example: ["task:write"] }),
-    last4: z.string().meta({ description: "The key's last four characters.", example: "Q7XA" }),
+    last4: z.string().meta({ description: "The key's last four characters; empty for a grant.", example: "Q7XA" }),
     createdAt: Timestamp.meta({ description: "When the key was created." }),
     expiresAt: Timestamp.nullable().meta({ description: "When the key stops working; null for never.", example: null }),
     spendLimit: SpendLimit.nullable().meta({ description: "Null for a key without a limit." }),
     approval: KeyApproval.nullable().meta({ description: "Null for a key that asks nobody." }),
+    kind: z.enum(["key", "grant"]).meta({
+      description: "A `grant` is a connected app: it has access tokens in place of a key of its own.",
+      example: "key",
+    }),
+    client: KeyClient.nullable().meta({ description: "The app of a grant; null for a key." }),
   })
   .meta({ id: "ApiKey", description: "An API key, without the key itself." });
 export type ApiKey = z.infer<typeof ApiKey>;

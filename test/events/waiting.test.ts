@@ -211,6 +211,7 @@ test("without HTTP, the procedures work as well", async () => {
     scopes: [],
     hasSpendLimit: false,
     approvalAboveCents: null,
+    isGrant: false,
   };
   const caller = appRouter.createCaller(buildContext(service.services, principal));
   expect((await caller.events.list({ after: "latest" })).events).toEqual([]);

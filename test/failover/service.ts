@@ -40,6 +40,8 @@ export async function startService(
         operatorTimeZone: "UTC",
         spamGuard: false,
         moderatorTotp: false,
+        oauthClientsFile: null,
+        oauthDynamicClients: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30],
         webhookTimeoutSeconds: 10,

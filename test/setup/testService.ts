@@ -197,6 +197,8 @@ async function start(
         operatorTimeZone: "UTC",
         spamGuard: false,
         moderatorTotp: false,
+        oauthClientsFile: null,
+        oauthDynamicClients: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
         webhookTimeoutSeconds: 10,

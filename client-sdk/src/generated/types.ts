@@ -323,7 +323,7 @@ export interface ApiKey {
   label: string;
   /** What the key may do. */
   scopes: Scope[];
-  /** The key's last four characters. */
+  /** The key's last four characters; empty for a grant. */
   last4: string;
   /** When the key was created. ISO 8601. */
   createdAt: string;
@@ -333,6 +333,10 @@ export interface ApiKey {
   spendLimit: SpendLimit | null;
   /** Null for a key that asks nobody. */
   approval: KeyApproval | null;
+  /** A `grant` is a connected app: it has access tokens in place of a key of its own. */
+  kind: "key" | "grant";
+  /** The app of a grant; null for a key. */
+  client: KeyClient | null;
 }
 
 export interface AskQuestion {
@@ -859,7 +863,7 @@ export interface CreatedApiKey {
   label: string;
   /** What the key may do. */
   scopes: Scope[];
-  /** The key's last four characters. */
+  /** The key's last four characters; empty for a grant. */
   last4: string;
   /** When the key was created. ISO 8601. */
   createdAt: string;
@@ -869,6 +873,10 @@ export interface CreatedApiKey {
   spendLimit: SpendLimit | null;
   /** Null for a key that asks nobody. */
   approval: KeyApproval | null;
+  /** A `grant` is a connected app: it has access tokens in place of a key of its own. */
+  kind: "key" | "grant";
+  /** The app of a grant; null for a key. */
+  client: KeyClient | null;
   /** The whole key: `rb_live_` and 22 characters. It is never shown again. */
   raw: string;
 }
@@ -1286,7 +1294,7 @@ export interface ExportedApiKey {
   label: string;
   /** What the key may do. */
   scopes: Scope[];
-  /** The key's last four characters. */
+  /** The key's last four characters; empty for a grant. */
   last4: string;
   /** When the key was created. ISO 8601. */
   createdAt: string;
@@ -1296,6 +1304,10 @@ export interface ExportedApiKey {
   spendLimit: SpendLimit | null;
   /** Null for a key that asks nobody. */
   approval: KeyApproval | null;
+  /** A `grant` is a connected app: it has access tokens in place of a key of its own. */
+  kind: "key" | "grant";
+  /** The app of a grant; null for a key. */
+  client: KeyClient | null;
   /** When the key was last used. ISO 8601. */
   lastUsedAt: string | null;
   /** When the key was revoked. ISO 8601. */
@@ -1732,6 +1744,16 @@ export interface InputIssue {
 export interface KeyApproval {
   /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
   aboveCents: number;
+}
+
+/** An app that its owner has connected. */
+export interface KeyClient {
+  /** The app's client id: the address of its document, or what the operator or a registration gave it. */
+  id: string;
+  /** What the app calls itself. Nobody has checked it. */
+  name: string;
+  /** The domain of the app, or of where it leads people back. */
+  domain: string;
 }
 
 /** Happens when an API key is created; for the key's owner. */
@@ -2297,7 +2319,7 @@ export interface ListedApiKey {
   label: string;
   /** What the key may do. */
   scopes: Scope[];
-  /** The key's last four characters. */
+  /** The key's last four characters; empty for a grant. */
   last4: string;
   /** When the key was created. ISO 8601. */
   createdAt: string;
@@ -2307,6 +2329,10 @@ export interface ListedApiKey {
   spendLimit: SpendLimit | null;
   /** Null for a key that asks nobody. */
   approval: KeyApproval | null;
+  /** A `grant` is a connected app: it has access tokens in place of a key of its own. */
+  kind: "key" | "grant";
+  /** The app of a grant; null for a key. */
+  client: KeyClient | null;
   /** When the key was last used; null if it never was. ISO 8601. */
   lastUsedAt: string | null;
 }

@@ -401,6 +401,7 @@ export const ModelName = {
   Session: 'Session',
   AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  OAuthRecord: 'OAuthRecord',
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
   Question: 'Question',
@@ -461,7 +462,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "export" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "oAuthRecord" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "export" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -758,6 +759,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ApiKeyCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ApiKeyCountAggregateOutputType> | number
+        }
+      }
+    }
+    OAuthRecord: {
+      payload: Prisma.$OAuthRecordPayload<ExtArgs>
+      fields: Prisma.OAuthRecordFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.OAuthRecordFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.OAuthRecordFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        findFirst: {
+          args: Prisma.OAuthRecordFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.OAuthRecordFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        findMany: {
+          args: Prisma.OAuthRecordFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>[]
+        }
+        create: {
+          args: Prisma.OAuthRecordCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        createMany: {
+          args: Prisma.OAuthRecordCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.OAuthRecordCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>[]
+        }
+        delete: {
+          args: Prisma.OAuthRecordDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        update: {
+          args: Prisma.OAuthRecordUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        deleteMany: {
+          args: Prisma.OAuthRecordDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.OAuthRecordUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.OAuthRecordUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>[]
+        }
+        upsert: {
+          args: Prisma.OAuthRecordUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$OAuthRecordPayload>
+        }
+        aggregate: {
+          args: Prisma.OAuthRecordAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateOAuthRecord>
+        }
+        groupBy: {
+          args: Prisma.OAuthRecordGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OAuthRecordGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.OAuthRecordCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.OAuthRecordCountAggregateOutputType> | number
         }
       }
     }
@@ -4190,10 +4265,28 @@ export const ApiKeyScalarFieldEnum = {
   spendLimitPer: 'spendLimitPer',
   spentCents: 'spentCents',
   spentSince: 'spentSince',
-  approvalAboveCents: 'approvalAboveCents'
+  approvalAboveCents: 'approvalAboveCents',
+  kind: 'kind',
+  clientId: 'clientId',
+  clientName: 'clientName',
+  clientDomain: 'clientDomain',
+  resource: 'resource'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const OAuthRecordScalarFieldEnum = {
+  kind: 'kind',
+  hash: 'hash',
+  keyId: 'keyId',
+  userCodeHash: 'userCodeHash',
+  payload: 'payload',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt'
+} as const
+
+export type OAuthRecordScalarFieldEnum = (typeof OAuthRecordScalarFieldEnum)[keyof typeof OAuthRecordScalarFieldEnum]
 
 
 export const TotpFactorScalarFieldEnum = {
@@ -4981,20 +5074,6 @@ export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaMod
 
 
 /**
- * Reference to a field of type 'Int'
- */
-export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
-    
-
-
-/**
- * Reference to a field of type 'Int[]'
- */
-export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
-    
-
-
-/**
  * Reference to a field of type 'Json'
  */
 export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Json'>
@@ -5005,6 +5084,20 @@ export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'J
  * Reference to a field of type 'QueryMode'
  */
 export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QueryMode'>
+    
+
+
+/**
+ * Reference to a field of type 'Int'
+ */
+export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
+    
+
+
+/**
+ * Reference to a field of type 'Int[]'
+ */
+export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
     
 
 
@@ -5190,6 +5283,7 @@ export type GlobalOmitConfig = {
   session?: Prisma.SessionOmit
   accountToken?: Prisma.AccountTokenOmit
   apiKey?: Prisma.ApiKeyOmit
+  oAuthRecord?: Prisma.OAuthRecordOmit
   totpFactor?: Prisma.TotpFactorOmit
   recoveryCode?: Prisma.RecoveryCodeOmit
   question?: Prisma.QuestionOmit

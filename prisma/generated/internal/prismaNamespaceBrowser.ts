@@ -55,6 +55,7 @@ export const ModelName = {
   Session: 'Session',
   AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  OAuthRecord: 'OAuthRecord',
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
   Question: 'Question',
@@ -178,10 +179,28 @@ export const ApiKeyScalarFieldEnum = {
   spendLimitPer: 'spendLimitPer',
   spentCents: 'spentCents',
   spentSince: 'spentSince',
-  approvalAboveCents: 'approvalAboveCents'
+  approvalAboveCents: 'approvalAboveCents',
+  kind: 'kind',
+  clientId: 'clientId',
+  clientName: 'clientName',
+  clientDomain: 'clientDomain',
+  resource: 'resource'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const OAuthRecordScalarFieldEnum = {
+  kind: 'kind',
+  hash: 'hash',
+  keyId: 'keyId',
+  userCodeHash: 'userCodeHash',
+  payload: 'payload',
+  expiresAt: 'expiresAt',
+  usedAt: 'usedAt'
+} as const
+
+export type OAuthRecordScalarFieldEnum = (typeof OAuthRecordScalarFieldEnum)[keyof typeof OAuthRecordScalarFieldEnum]
 
 
 export const TotpFactorScalarFieldEnum = {

@@ -53,6 +53,11 @@ export type ApiKeyMinAggregateOutputType = {
   spentCents: bigint | null
   spentSince: Date | null
   approvalAboveCents: bigint | null
+  kind: string | null
+  clientId: string | null
+  clientName: string | null
+  clientDomain: string | null
+  resource: string | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -70,6 +75,11 @@ export type ApiKeyMaxAggregateOutputType = {
   spentCents: bigint | null
   spentSince: Date | null
   approvalAboveCents: bigint | null
+  kind: string | null
+  clientId: string | null
+  clientName: string | null
+  clientDomain: string | null
+  resource: string | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -88,6 +98,11 @@ export type ApiKeyCountAggregateOutputType = {
   spentCents: number
   spentSince: number
   approvalAboveCents: number
+  kind: number
+  clientId: number
+  clientName: number
+  clientDomain: number
+  resource: number
   _all: number
 }
 
@@ -119,6 +134,11 @@ export type ApiKeyMinAggregateInputType = {
   spentCents?: true
   spentSince?: true
   approvalAboveCents?: true
+  kind?: true
+  clientId?: true
+  clientName?: true
+  clientDomain?: true
+  resource?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -136,6 +156,11 @@ export type ApiKeyMaxAggregateInputType = {
   spentCents?: true
   spentSince?: true
   approvalAboveCents?: true
+  kind?: true
+  clientId?: true
+  clientName?: true
+  clientDomain?: true
+  resource?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -154,6 +179,11 @@ export type ApiKeyCountAggregateInputType = {
   spentCents?: true
   spentSince?: true
   approvalAboveCents?: true
+  kind?: true
+  clientId?: true
+  clientName?: true
+  clientDomain?: true
+  resource?: true
   _all?: true
 }
 
@@ -248,7 +278,7 @@ export type ApiKeyGroupByOutputType = {
   userId: string
   label: string
   scopes: string[]
-  keyHash: runtime.Bytes
+  keyHash: runtime.Bytes | null
   last4: string
   createdAt: Date
   lastUsedAt: Date | null
@@ -259,6 +289,11 @@ export type ApiKeyGroupByOutputType = {
   spentCents: bigint
   spentSince: Date
   approvalAboveCents: bigint | null
+  kind: string
+  clientId: string | null
+  clientName: string | null
+  clientDomain: string | null
+  resource: string | null
   _count: ApiKeyCountAggregateOutputType | null
   _avg: ApiKeyAvgAggregateOutputType | null
   _sum: ApiKeySumAggregateOutputType | null
@@ -289,7 +324,7 @@ export type ApiKeyWhereInput = {
   userId?: Prisma.UuidFilter<"ApiKey"> | string
   label?: Prisma.StringFilter<"ApiKey"> | string
   scopes?: Prisma.StringNullableListFilter<"ApiKey">
-  keyHash?: Prisma.BytesFilter<"ApiKey"> | runtime.Bytes
+  keyHash?: Prisma.BytesNullableFilter<"ApiKey"> | runtime.Bytes | null
   last4?: Prisma.StringFilter<"ApiKey"> | string
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
@@ -300,7 +335,13 @@ export type ApiKeyWhereInput = {
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  kind?: Prisma.StringFilter<"ApiKey"> | string
+  clientId?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientName?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientDomain?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  resource?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  oauthRecords?: Prisma.OAuthRecordListRelationFilter
 }
 
 export type ApiKeyOrderByWithRelationInput = {
@@ -308,7 +349,7 @@ export type ApiKeyOrderByWithRelationInput = {
   userId?: Prisma.SortOrder
   label?: Prisma.SortOrder
   scopes?: Prisma.SortOrder
-  keyHash?: Prisma.SortOrder
+  keyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   last4?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -319,7 +360,13 @@ export type ApiKeyOrderByWithRelationInput = {
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrderInput | Prisma.SortOrder
+  kind?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientName?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientDomain?: Prisma.SortOrderInput | Prisma.SortOrder
+  resource?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
+  oauthRecords?: Prisma.OAuthRecordOrderByRelationAggregateInput
 }
 
 export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
@@ -341,7 +388,13 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  kind?: Prisma.StringFilter<"ApiKey"> | string
+  clientId?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientName?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientDomain?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  resource?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  oauthRecords?: Prisma.OAuthRecordListRelationFilter
 }, "id" | "keyHash">
 
 export type ApiKeyOrderByWithAggregationInput = {
@@ -349,7 +402,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   userId?: Prisma.SortOrder
   label?: Prisma.SortOrder
   scopes?: Prisma.SortOrder
-  keyHash?: Prisma.SortOrder
+  keyHash?: Prisma.SortOrderInput | Prisma.SortOrder
   last4?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -360,6 +413,11 @@ export type ApiKeyOrderByWithAggregationInput = {
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrderInput | Prisma.SortOrder
+  kind?: Prisma.SortOrder
+  clientId?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientName?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientDomain?: Prisma.SortOrderInput | Prisma.SortOrder
+  resource?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _avg?: Prisma.ApiKeyAvgOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
@@ -375,7 +433,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   userId?: Prisma.UuidWithAggregatesFilter<"ApiKey"> | string
   label?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
   scopes?: Prisma.StringNullableListFilter<"ApiKey">
-  keyHash?: Prisma.BytesWithAggregatesFilter<"ApiKey"> | runtime.Bytes
+  keyHash?: Prisma.BytesNullableWithAggregatesFilter<"ApiKey"> | runtime.Bytes | null
   last4?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
@@ -386,13 +444,18 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   spentCents?: Prisma.BigIntWithAggregatesFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   approvalAboveCents?: Prisma.BigIntNullableWithAggregatesFilter<"ApiKey"> | bigint | number | null
+  kind?: Prisma.StringWithAggregatesFilter<"ApiKey"> | string
+  clientId?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  clientName?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  clientDomain?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  resource?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateInput = {
   id?: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -403,7 +466,13 @@ export type ApiKeyCreateInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
+  oauthRecords?: Prisma.OAuthRecordCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateInput = {
@@ -411,7 +480,7 @@ export type ApiKeyUncheckedCreateInput = {
   userId: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -422,13 +491,19 @@ export type ApiKeyUncheckedCreateInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
+  oauthRecords?: Prisma.OAuthRecordUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -439,7 +514,13 @@ export type ApiKeyUpdateInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
+  oauthRecords?: Prisma.OAuthRecordUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateInput = {
@@ -447,7 +528,7 @@ export type ApiKeyUncheckedUpdateInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -458,6 +539,12 @@ export type ApiKeyUncheckedUpdateInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  oauthRecords?: Prisma.OAuthRecordUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyCreateManyInput = {
@@ -465,7 +552,7 @@ export type ApiKeyCreateManyInput = {
   userId: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -476,13 +563,18 @@ export type ApiKeyCreateManyInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
 }
 
 export type ApiKeyUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -493,6 +585,11 @@ export type ApiKeyUpdateManyMutationInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -500,7 +597,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -511,6 +608,11 @@ export type ApiKeyUncheckedUpdateManyInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyListRelationFilter = {
@@ -547,6 +649,11 @@ export type ApiKeyCountOrderByAggregateInput = {
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrder
+  kind?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
+  clientName?: Prisma.SortOrder
+  clientDomain?: Prisma.SortOrder
+  resource?: Prisma.SortOrder
 }
 
 export type ApiKeyAvgOrderByAggregateInput = {
@@ -570,6 +677,11 @@ export type ApiKeyMaxOrderByAggregateInput = {
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrder
+  kind?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
+  clientName?: Prisma.SortOrder
+  clientDomain?: Prisma.SortOrder
+  resource?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -587,12 +699,22 @@ export type ApiKeyMinOrderByAggregateInput = {
   spentCents?: Prisma.SortOrder
   spentSince?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrder
+  kind?: Prisma.SortOrder
+  clientId?: Prisma.SortOrder
+  clientName?: Prisma.SortOrder
+  clientDomain?: Prisma.SortOrder
+  resource?: Prisma.SortOrder
 }
 
 export type ApiKeySumOrderByAggregateInput = {
   spendLimitCents?: Prisma.SortOrder
   spentCents?: Prisma.SortOrder
   approvalAboveCents?: Prisma.SortOrder
+}
+
+export type ApiKeyNullableScalarRelationFilter = {
+  is?: Prisma.ApiKeyWhereInput | null
+  isNot?: Prisma.ApiKeyWhereInput | null
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -646,6 +768,10 @@ export type ApiKeyUpdatescopesInput = {
   push?: string | string[]
 }
 
+export type NullableBytesFieldUpdateOperationsInput = {
+  set?: runtime.Bytes | null
+}
+
 export type NullableBigIntFieldUpdateOperationsInput = {
   set?: bigint | number | null
   increment?: bigint | number
@@ -662,11 +788,27 @@ export type BigIntFieldUpdateOperationsInput = {
   divide?: bigint | number
 }
 
+export type ApiKeyCreateNestedOneWithoutOauthRecordsInput = {
+  create?: Prisma.XOR<Prisma.ApiKeyCreateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedCreateWithoutOauthRecordsInput>
+  connectOrCreate?: Prisma.ApiKeyCreateOrConnectWithoutOauthRecordsInput
+  connect?: Prisma.ApiKeyWhereUniqueInput
+}
+
+export type ApiKeyUpdateOneWithoutOauthRecordsNestedInput = {
+  create?: Prisma.XOR<Prisma.ApiKeyCreateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedCreateWithoutOauthRecordsInput>
+  connectOrCreate?: Prisma.ApiKeyCreateOrConnectWithoutOauthRecordsInput
+  upsert?: Prisma.ApiKeyUpsertWithoutOauthRecordsInput
+  disconnect?: Prisma.ApiKeyWhereInput | boolean
+  delete?: Prisma.ApiKeyWhereInput | boolean
+  connect?: Prisma.ApiKeyWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ApiKeyUpdateToOneWithWhereWithoutOauthRecordsInput, Prisma.ApiKeyUpdateWithoutOauthRecordsInput>, Prisma.ApiKeyUncheckedUpdateWithoutOauthRecordsInput>
+}
+
 export type ApiKeyCreateWithoutUserInput = {
   id?: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -677,13 +819,19 @@ export type ApiKeyCreateWithoutUserInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
+  oauthRecords?: Prisma.OAuthRecordCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
   id?: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -694,6 +842,12 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
+  oauthRecords?: Prisma.OAuthRecordUncheckedCreateNestedManyWithoutKeyInput
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -730,7 +884,7 @@ export type ApiKeyScalarWhereInput = {
   userId?: Prisma.UuidFilter<"ApiKey"> | string
   label?: Prisma.StringFilter<"ApiKey"> | string
   scopes?: Prisma.StringNullableListFilter<"ApiKey">
-  keyHash?: Prisma.BytesFilter<"ApiKey"> | runtime.Bytes
+  keyHash?: Prisma.BytesNullableFilter<"ApiKey"> | runtime.Bytes | null
   last4?: Prisma.StringFilter<"ApiKey"> | string
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
@@ -741,13 +895,18 @@ export type ApiKeyScalarWhereInput = {
   spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
   spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   approvalAboveCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  kind?: Prisma.StringFilter<"ApiKey"> | string
+  clientId?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientName?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  clientDomain?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  resource?: Prisma.StringNullableFilter<"ApiKey"> | string | null
 }
 
-export type ApiKeyCreateManyUserInput = {
+export type ApiKeyCreateWithoutOauthRecordsInput = {
   id?: string
   label: string
   scopes?: Prisma.ApiKeyCreatescopesInput | string[]
-  keyHash: runtime.Bytes
+  keyHash?: runtime.Bytes | null
   last4: string
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
@@ -758,13 +917,126 @@ export type ApiKeyCreateManyUserInput = {
   spentCents?: bigint | number
   spentSince?: Date | string
   approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
+  user: Prisma.UserCreateNestedOneWithoutApiKeysInput
+}
+
+export type ApiKeyUncheckedCreateWithoutOauthRecordsInput = {
+  id?: string
+  userId: string
+  label: string
+  scopes?: Prisma.ApiKeyCreatescopesInput | string[]
+  keyHash?: runtime.Bytes | null
+  last4: string
+  createdAt?: Date | string
+  lastUsedAt?: Date | string | null
+  revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
+}
+
+export type ApiKeyCreateOrConnectWithoutOauthRecordsInput = {
+  where: Prisma.ApiKeyWhereUniqueInput
+  create: Prisma.XOR<Prisma.ApiKeyCreateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedCreateWithoutOauthRecordsInput>
+}
+
+export type ApiKeyUpsertWithoutOauthRecordsInput = {
+  update: Prisma.XOR<Prisma.ApiKeyUpdateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedUpdateWithoutOauthRecordsInput>
+  create: Prisma.XOR<Prisma.ApiKeyCreateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedCreateWithoutOauthRecordsInput>
+  where?: Prisma.ApiKeyWhereInput
+}
+
+export type ApiKeyUpdateToOneWithWhereWithoutOauthRecordsInput = {
+  where?: Prisma.ApiKeyWhereInput
+  data: Prisma.XOR<Prisma.ApiKeyUpdateWithoutOauthRecordsInput, Prisma.ApiKeyUncheckedUpdateWithoutOauthRecordsInput>
+}
+
+export type ApiKeyUpdateWithoutOauthRecordsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  label?: Prisma.StringFieldUpdateOperationsInput | string
+  scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
+  last4?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
+}
+
+export type ApiKeyUncheckedUpdateWithoutOauthRecordsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  label?: Prisma.StringFieldUpdateOperationsInput | string
+  scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
+  last4?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+}
+
+export type ApiKeyCreateManyUserInput = {
+  id?: string
+  label: string
+  scopes?: Prisma.ApiKeyCreatescopesInput | string[]
+  keyHash?: runtime.Bytes | null
+  last4: string
+  createdAt?: Date | string
+  lastUsedAt?: Date | string | null
+  revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
+  approvalAboveCents?: bigint | number | null
+  kind?: string
+  clientId?: string | null
+  clientName?: string | null
+  clientDomain?: string | null
+  resource?: string | null
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -775,13 +1047,19 @@ export type ApiKeyUpdateWithoutUserInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  oauthRecords?: Prisma.OAuthRecordUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -792,13 +1070,19 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  oauthRecords?: Prisma.OAuthRecordUncheckedUpdateManyWithoutKeyNestedInput
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   label?: Prisma.StringFieldUpdateOperationsInput | string
   scopes?: Prisma.ApiKeyUpdatescopesInput | string[]
-  keyHash?: Prisma.BytesFieldUpdateOperationsInput | runtime.Bytes
+  keyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   last4?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -809,8 +1093,42 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   approvalAboveCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  clientId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientDomain?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resource?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
+
+/**
+ * Count Type ApiKeyCountOutputType
+ */
+
+export type ApiKeyCountOutputType = {
+  oauthRecords: number
+}
+
+export type ApiKeyCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  oauthRecords?: boolean | ApiKeyCountOutputTypeCountOauthRecordsArgs
+}
+
+/**
+ * ApiKeyCountOutputType without action
+ */
+export type ApiKeyCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ApiKeyCountOutputType
+   */
+  select?: Prisma.ApiKeyCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * ApiKeyCountOutputType without action
+ */
+export type ApiKeyCountOutputTypeCountOauthRecordsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OAuthRecordWhereInput
+}
 
 
 export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -829,7 +1147,14 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   spentCents?: boolean
   spentSince?: boolean
   approvalAboveCents?: boolean
+  kind?: boolean
+  clientId?: boolean
+  clientName?: boolean
+  clientDomain?: boolean
+  resource?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  oauthRecords?: boolean | Prisma.ApiKey$oauthRecordsArgs<ExtArgs>
+  _count?: boolean | Prisma.ApiKeyCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
 export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -848,6 +1173,11 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   spentCents?: boolean
   spentSince?: boolean
   approvalAboveCents?: boolean
+  kind?: boolean
+  clientId?: boolean
+  clientName?: boolean
+  clientDomain?: boolean
+  resource?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -867,6 +1197,11 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   spentCents?: boolean
   spentSince?: boolean
   approvalAboveCents?: boolean
+  kind?: boolean
+  clientId?: boolean
+  clientName?: boolean
+  clientDomain?: boolean
+  resource?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -886,11 +1221,18 @@ export type ApiKeySelectScalar = {
   spentCents?: boolean
   spentSince?: boolean
   approvalAboveCents?: boolean
+  kind?: boolean
+  clientId?: boolean
+  clientName?: boolean
+  clientDomain?: boolean
+  resource?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt" | "spendLimitCents" | "spendLimitPer" | "spentCents" | "spentSince" | "approvalAboveCents", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt" | "spendLimitCents" | "spendLimitPer" | "spentCents" | "spentSince" | "approvalAboveCents" | "kind" | "clientId" | "clientName" | "clientDomain" | "resource", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  oauthRecords?: boolean | Prisma.ApiKey$oauthRecordsArgs<ExtArgs>
+  _count?: boolean | Prisma.ApiKeyCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type ApiKeyIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -903,13 +1245,14 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
   name: "ApiKey"
   objects: {
     user: Prisma.$UserPayload<ExtArgs>
+    oauthRecords: Prisma.$OAuthRecordPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     userId: string
     label: string
     scopes: string[]
-    keyHash: runtime.Bytes
+    keyHash: runtime.Bytes | null
     last4: string
     createdAt: Date
     lastUsedAt: Date | null
@@ -920,6 +1263,11 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     spentCents: bigint
     spentSince: Date
     approvalAboveCents: bigint | null
+    kind: string
+    clientId: string | null
+    clientName: string | null
+    clientDomain: string | null
+    resource: string | null
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1315,6 +1663,7 @@ readonly fields: ApiKeyFieldRefs;
 export interface Prisma__ApiKeyClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  oauthRecords<T extends Prisma.ApiKey$oauthRecordsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ApiKey$oauthRecordsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OAuthRecordPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1359,6 +1708,11 @@ export interface ApiKeyFieldRefs {
   readonly spentCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
   readonly spentSince: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly approvalAboveCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
+  readonly kind: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly clientId: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly clientName: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly clientDomain: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly resource: Prisma.FieldRef<"ApiKey", 'String'>
 }
     
 
@@ -1757,6 +2111,30 @@ export type ApiKeyDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Limit how many ApiKeys to delete.
    */
   limit?: number
+}
+
+/**
+ * ApiKey.oauthRecords
+ */
+export type ApiKey$oauthRecordsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the OAuthRecord
+   */
+  select?: Prisma.OAuthRecordSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the OAuthRecord
+   */
+  omit?: Prisma.OAuthRecordOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OAuthRecordInclude<ExtArgs> | null
+  where?: Prisma.OAuthRecordWhereInput
+  orderBy?: Prisma.OAuthRecordOrderByWithRelationInput | Prisma.OAuthRecordOrderByWithRelationInput[]
+  cursor?: Prisma.OAuthRecordWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OAuthRecordScalarFieldEnum | Prisma.OAuthRecordScalarFieldEnum[]
 }
 
 /**

@@ -1,14 +1,11 @@
 import { z } from "zod";
-import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
+import { generateApiKey, hashApiKey, MAX_KEYS } from "../../auth/apiKeys.ts";
 import { lockCaller } from "../../auth/callerLock.ts";
 import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { ApiKey, apiKeyInput } from "../../schemas/apiKey.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
-
-/** Source: docs/contract.md "Limits". */
-const MAX_KEYS = 500;
 
 /** The service stores only the hash of a key, and its last four characters. */
 export const create = sessionOnly

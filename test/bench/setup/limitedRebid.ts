@@ -34,6 +34,8 @@ const { services } = createServices(
       operatorTimeZone: "UTC",
       spamGuard: false,
       moderatorTotp: false,
+      oauthClientsFile: null,
+      oauthDynamicClients: false,
       webhookAllowInsecure: false,
       webhookRetrySeconds: [30],
       webhookTimeoutSeconds: 10,

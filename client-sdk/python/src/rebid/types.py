@@ -281,7 +281,7 @@ class ApiKey(Model):
     scopes: list[Scope]
     """What the key may do."""
     last4: str
-    """The key's last four characters."""
+    """The key's last four characters; empty for a grant."""
     created_at: datetime
     """When the key was created. ISO 8601."""
     expires_at: datetime | None
@@ -290,6 +290,10 @@ class ApiKey(Model):
     """Null for a key without a limit."""
     approval: KeyApproval | None
     """Null for a key that asks nobody."""
+    kind: Literal["key", "grant"] | str
+    """A `grant` is a connected app: it has access tokens in place of a key of its own."""
+    client: KeyClient | None
+    """The app of a grant; null for a key."""
 
 
 class AskQuestionResponse(Model):
@@ -723,7 +727,7 @@ class CreatedApiKey(Model):
     scopes: list[Scope]
     """What the key may do."""
     last4: str
-    """The key's last four characters."""
+    """The key's last four characters; empty for a grant."""
     created_at: datetime
     """When the key was created. ISO 8601."""
     expires_at: datetime | None
@@ -732,6 +736,10 @@ class CreatedApiKey(Model):
     """Null for a key without a limit."""
     approval: KeyApproval | None
     """Null for a key that asks nobody."""
+    kind: Literal["key", "grant"] | str
+    """A `grant` is a connected app: it has access tokens in place of a key of its own."""
+    client: KeyClient | None
+    """The app of a grant; null for a key."""
     raw: str
     """The whole key: `rb_live_` and 22 characters. It is never shown again."""
 
@@ -1134,7 +1142,7 @@ class ExportedApiKey(Model):
     scopes: list[Scope]
     """What the key may do."""
     last4: str
-    """The key's last four characters."""
+    """The key's last four characters; empty for a grant."""
     created_at: datetime
     """When the key was created. ISO 8601."""
     expires_at: datetime | None
@@ -1143,6 +1151,10 @@ class ExportedApiKey(Model):
     """Null for a key without a limit."""
     approval: KeyApproval | None
     """Null for a key that asks nobody."""
+    kind: Literal["key", "grant"] | str
+    """A `grant` is a connected app: it has access tokens in place of a key of its own."""
+    client: KeyClient | None
+    """The app of a grant; null for a key."""
     last_used_at: datetime | None
     """When the key was last used. ISO 8601."""
     revoked_at: datetime | None
@@ -1484,6 +1496,17 @@ class KeyApproval(Model):
     """You are asked about whatever holds, commits or pays more than this, in integer cents."""
 
 
+class KeyClient(Model):
+    """An app that its owner has connected."""
+
+    id: str
+    """The app's client id: the address of its document, or what the operator or a registration gave it."""
+    name: str
+    """What the app calls itself. Nobody has checked it."""
+    domain: str
+    """The domain of the app, or of where it leads people back."""
+
+
 class KeyCreatedEvent(Model):
     """Happens when an API key is created; for the key's owner."""
 
@@ -1736,7 +1759,7 @@ class ListedApiKey(Model):
     scopes: list[Scope]
     """What the key may do."""
     last4: str
-    """The key's last four characters."""
+    """The key's last four characters; empty for a grant."""
     created_at: datetime
     """When the key was created. ISO 8601."""
     expires_at: datetime | None
@@ -1745,6 +1768,10 @@ class ListedApiKey(Model):
     """Null for a key without a limit."""
     approval: KeyApproval | None
     """Null for a key that asks nobody."""
+    kind: Literal["key", "grant"] | str
+    """A `grant` is a connected app: it has access tokens in place of a key of its own."""
+    client: KeyClient | None
+    """The app of a grant; null for a key."""
     last_used_at: datetime | None
     """When the key was last used; null if it never was. ISO 8601."""
 

@@ -1,0 +1,185 @@
+import { generateKeyPairSync } from "node:crypto";
+import Provider, { type Configuration, errors, type KoaContextWithOIDC } from "oidc-provider";
+import type { Logger } from "pino";
+import type { Clock } from "../../gateways/clock.ts";
+import type { Egress } from "../../gateways/egress.ts";
+import { scopes } from "../../schemas/scope.ts";
+import type { Connection } from "../../store/connection.ts";
+import { generateAccessToken } from "./accessTokens.ts";
+import { type ClientMetadata, DEVICE_GRANT } from "./clients.ts";
+import { fetchDocument, MAX_CACHE_SECONDS } from "./documents.ts";
+import { READ } from "./grants.ts";
+import { Records } from "./records.ts";
+import { resourceOf } from "./resources.ts";
+
+export interface OAuthOptions {
+  database: Connection;
+  clock: Clock;
+  egress: Egress;
+  log: Logger;
+  publicUrl: string;
+  /** The clients that the operator has set. */
+  clients: readonly ClientMetadata[];
+  /** Shows a person what is wrong with a request that leads back to no app. */
+  showError(context: KoaContextWithOIDC, error: { error: string; error_description?: string }): void;
+}
+
+/** Source: docs/contract.md "Connected apps". */
+const CODE_SECONDS = 60;
+const ACCESS_TOKEN_SECONDS = 3_600;
+const DEVICE_CODE_SECONDS = 600;
+const INTERACTION_SECONDS = 3_600;
+
+export const paths = {
+  authorization: "/oauth/authorize",
+  token: "/oauth/token",
+  revocation: "/oauth/revoke",
+  device_authorization: "/oauth/device",
+  registration: "/oauth/register",
+  /** The page where a person types the code of a device. */
+  code_verification: "/app/device",
+} as const;
+
+/** Where a browser is led to consent, and where the page asks and answers. */
+export const consentPath = (uid: string): string => `/oauth/consent/${uid}`;
+
+/** Opens the authorization server: the library does the protocol, and keeps nothing but what `Records` stores. */
+export function openAuthorizationServer(options: OAuthOptions): Provider {
+  const { publicUrl, log } = options;
+  const provider = new Provider(publicUrl, configurationOf(options));
+  // Its types do not have the method, which also says how the token is stored.
+  Object.assign(provider.AccessToken.prototype, {
+    generateTokenId(this: { format: string }) {
+      this.format = "opaque";
+      return generateAccessToken();
+    },
+  });
+  // Addresses in answers are the service's own, whatever a request's Host says.
+  const { host, protocol } = new URL(publicUrl);
+  Object.defineProperties(provider.request, {
+    host: { get: () => host },
+    protocol: { get: () => protocol.slice(0, -1) },
+  });
+  provider.use(async (context, next) => {
+    try {
+      await next();
+    } catch (error) {
+      log.error({ error }, "OAuth");
+      context.status = 500;
+      context.body = { error: "server_error" };
+    }
+    // The person's session is the service's; the library's would say nothing.
+    const cookies = [context.res.getHeader("Set-Cookie") ?? []].flat().map(String);
+    const others = cookies.filter((cookie) => !cookie.startsWith(`${SESSION_COOKIE}=`));
+    if (others.length > 0) context.set("Set-Cookie", others);
+    else context.remove("Set-Cookie");
+  });
+  provider.on("server_error", (_context, error) => log.error({ error }, "OAuth"));
+  return provider;
+}
+
+const unusedKey = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+
+const SESSION_COOKIE = "rebid_oauth_session";
+
+function configurationOf(options: OAuthOptions): Configuration {
+  const { publicUrl, clients, egress } = options;
+  return {
+    adapter: (kind: string) => new Records(kind, options),
+    clients: [...clients],
+    clientAuthMethods: ["none", "client_secret_basic", "client_secret_post"],
+    clientDefaults: { id_token_signed_response_alg: "ES256" },
+    clientBasedCORS: () => false,
+    cookies: {
+      names: { session: SESSION_COOKIE, interaction: "rebid_consent", resume: "rebid_consent_resume" },
+      short: { httpOnly: true, sameSite: "lax" },
+    },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    expiresWithSession: () => false,
+    features: {
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      deviceFlow: { enabled: true, mask: "****-****", charset: "base-20" },
+      revocation: { enabled: true },
+      clientIdMetadataDocument: {
+        enabled: true,
+        ack: "draft-02",
+        cacheDuration: { min: 60, max: MAX_CACHE_SECONDS },
+        allowFetch: () => true,
+        allowClient: () => true,
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => {
+          throw new errors.InvalidTarget("`resource` is missing: name the one that the token is for");
+        },
+        getResourceServerInfo: (_context, identifier) => {
+          const resource = resourceOf(publicUrl, identifier);
+          if (resource === null) throw new errors.InvalidTarget("this service has no such resource");
+          return { scope: scopes.join(" "), audience: identifier, accessTokenFormat: "opaque" };
+        },
+        useGrantedResource: () => true,
+      },
+    },
+    fetch: (url) => fetchDocument(egress, `${url}`),
+    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    interactions: { url: (_context, { uid }) => consentPath(uid) },
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed("refresh_token"),
+    // The library wants a key for ID tokens. There are none, so this one signs nothing and nobody is told of it.
+    jwks: { keys: [{ ...unusedKey().export({ format: "jwk" }), kty: "EC" }] },
+    loadExistingGrant: async (context) => {
+      const { grantId } = context.oidc.result?.consent ?? {};
+      const grant = grantId === undefined ? undefined : await context.oidc.provider.Grant.find(grantId);
+      // The scopes that were granted take the place of those asked for.
+      const granted = grant?.resources?.[`${context.oidc.params?.resource}`];
+      if (granted !== undefined && context.oidc.params) context.oidc.params.scope = granted;
+      return grant;
+    },
+    pkce: { required: () => true },
+    renderError: (context, error) => options.showError(context, error),
+    responseTypes: ["code"],
+    revokeGrantPolicy: () => true,
+    rotateRefreshToken: true,
+    routes: paths,
+    // Accepted and ignored: a refresh token comes with every grant.
+    scopes: ["offline_access"],
+    ttl: {
+      AuthorizationCode: CODE_SECONDS,
+      AccessToken: ACCESS_TOKEN_SECONDS,
+      DeviceCode: DEVICE_CODE_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      RefreshToken: ({ oidc }) => oidc.grant?.remainingTTL ?? ACCESS_TOKEN_SECONDS,
+      Grant: ACCESS_TOKEN_SECONDS,
+      Session: INTERACTION_SECONDS,
+    },
+  };
+}
+
+/** The authorization server's metadata. Source: RFC 8414; RFC 9207; draft-ietf-oauth-client-id-metadata-document. */
+export function serverMetadata(publicUrl: string, { allowsRegistration }: { allowsRegistration: boolean }) {
+  return {
+    issuer: publicUrl,
+    authorization_endpoint: publicUrl + paths.authorization,
+    token_endpoint: publicUrl + paths.token,
+    revocation_endpoint: publicUrl + paths.revocation,
+    device_authorization_endpoint: publicUrl + paths.device_authorization,
+    ...(allowsRegistration && { registration_endpoint: publicUrl + paths.registration }),
+    scopes_supported: [...scopes, "offline_access"],
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code", "refresh_token", DEVICE_GRANT],
+    token_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+    revocation_endpoint_auth_methods_supported: ["none", "client_secret_basic", "client_secret_post"],
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+    service_documentation: `${publicUrl}/docs/guides/connect`,
+  };
+}
+
+/** Scopes that the library may be asked for, beside READ. */
+export const askedScopes = (scope: unknown) =>
+  scopes.filter((known) => typeof scope === "string" && scope.split(" ").includes(known) && `${known}` !== READ);
