@@ -31,6 +31,8 @@ test("a key is rb_live_ and 22 base32 characters, shown once", async () => {
       createdAt: expect.any(String),
       expiresAt: null,
       spendLimit: null,
+      kind: "key",
+      client: null,
       approval: null,
       raw: expect.stringMatching(/^rb_live_[A-Z2-7]{22}$/),
     });

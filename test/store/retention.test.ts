@@ -123,6 +123,20 @@ const rules: Record<string, Rule> = {
     ending: [key(", revoked_at", ", $1"), key(", expires_at", ", $1"), key(", revoked_at, expires_at", ", now(), $1")],
     protected: [key("", ""), key(", expires_at", ", now() + interval '1 day'")],
   },
+  oauth_records: {
+    days: 1,
+    prune: pruneAccounts,
+    key: "encode(hash, 'hex')",
+    ending: [
+      `INSERT INTO oauth_records (kind, hash, payload, expires_at)
+       SELECT 'AccessToken', uuid_send(gen_random_uuid()), '{}', $1 FROM users WHERE id = $2 RETURNING encode(hash, 'hex')`,
+    ],
+    protected: [
+      `INSERT INTO oauth_records (kind, hash, payload, expires_at)
+       SELECT 'AccessToken', uuid_send(gen_random_uuid()), '{}', greatest($1, now() + interval '1 day')
+       FROM users WHERE id = $2 RETURNING encode(hash, 'hex')`,
+    ],
+  },
   topups: {
     days: 90,
     prune: prunePayments,
