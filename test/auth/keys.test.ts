@@ -42,7 +42,19 @@ test("a key is rb_live_ and 22 base32 characters, shown once", async () => {
   const listed = await person.get("/keys");
   for (const raw of raws) expect(listed.text).not.toContain(raw.slice(8));
   expect(Object.keys(listed.body.keys[0]).sort()).toEqual(
-    ["approval", "createdAt", "expiresAt", "id", "label", "last4", "lastUsedAt", "scopes", "spendLimit"].sort(),
+    [
+      "approval",
+      "client",
+      "createdAt",
+      "expiresAt",
+      "id",
+      "kind",
+      "label",
+      "last4",
+      "lastUsedAt",
+      "scopes",
+      "spendLimit",
+    ].sort(),
   );
 });
 

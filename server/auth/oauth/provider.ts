@@ -96,34 +96,7 @@ function configurationOf(options: OAuthOptions): Configuration {
     },
     allowOmittingSingleRegisteredRedirectUri: false,
     expiresWithSession: () => false,
-    features: {
-      devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      userinfo: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      deviceFlow: { enabled: true, mask: "****-****", charset: "base-20" },
-      revocation: { enabled: true },
-      clientIdMetadataDocument: {
-        enabled: true,
-        ack: "draft-02",
-        cacheDuration: { min: 60, max: MAX_CACHE_SECONDS },
-        allowFetch: () => true,
-        allowClient: () => true,
-      },
-      resourceIndicators: {
-        enabled: true,
-        defaultResource: () => {
-          throw new errors.InvalidTarget("`resource` is missing: name the one that the token is for");
-        },
-        getResourceServerInfo: (_context, identifier) => {
-          const resource = resourceOf(publicUrl, identifier);
-          if (resource === null) throw new errors.InvalidTarget("this service has no such resource");
-          return { scope: scopes.join(" "), audience: identifier, accessTokenFormat: "opaque" };
-        },
-        useGrantedResource: () => true,
-      },
-    },
+    features: featuresOf(options),
     fetch: (url) => fetchDocument(egress, `${url}`),
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (_context, { uid }) => consentPath(uid) },
@@ -154,6 +127,38 @@ function configurationOf(options: OAuthOptions): Configuration {
       RefreshToken: ({ oidc }) => oidc.grant?.remainingTTL ?? ACCESS_TOKEN_SECONDS,
       Grant: ACCESS_TOKEN_SECONDS,
       Session: INTERACTION_SECONDS,
+    },
+  };
+}
+
+/** What of the library is on. */
+function featuresOf({ publicUrl }: OAuthOptions): Configuration["features"] {
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    userinfo: { enabled: false },
+    rpInitiatedLogout: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    deviceFlow: { enabled: true, mask: "****-****", charset: "base-20" },
+    revocation: { enabled: true },
+    clientIdMetadataDocument: {
+      enabled: true,
+      ack: "draft-02",
+      cacheDuration: { min: 60, max: MAX_CACHE_SECONDS },
+      allowFetch: () => true,
+      allowClient: () => true,
+    },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: () => {
+        throw new errors.InvalidTarget("`resource` is missing: name the one that the token is for");
+      },
+      getResourceServerInfo: (_context, identifier) => {
+        const resource = resourceOf(publicUrl, identifier);
+        if (resource === null) throw new errors.InvalidTarget("this service has no such resource");
+        return { scope: scopes.join(" "), audience: identifier, accessTokenFormat: "opaque" };
+      },
+      useGrantedResource: () => true,
     },
   };
 }
