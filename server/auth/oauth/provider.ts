@@ -83,7 +83,7 @@ const unusedKey = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).priva
 const SESSION_COOKIE = "rebid_oauth_session";
 
 function configurationOf(options: OAuthOptions): Configuration {
-  const { publicUrl, clients, egress } = options;
+  const { clients, egress } = options;
   return {
     adapter: (kind: string) => new Records(kind, options),
     clients: [...clients],
