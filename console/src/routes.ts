@@ -163,6 +163,19 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import("./pages/keys.tsx"), "Keys"),
 });
 
+const connect = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/connect/$uid",
+  component: lazyRouteComponent(() => import("./pages/connect.tsx"), "Connect"),
+});
+
+const device = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/device",
+  validateSearch: search.deviceSearch,
+  component: lazyRouteComponent(() => import("./pages/device.tsx"), "Device"),
+});
+
 const webhooks = createRoute({
   getParentRoute: () => signedIn,
   path: "/webhooks",
@@ -254,7 +267,21 @@ const operations = createRoute({
 export const routeTree = root.addChildren([
   ...[home, signIn, signUp, forgotPassword, resetPassword, verifyEmail, tasks, task, user],
   signedIn.addChildren([
-    ...[post, edit, work, conversations, conversation, notifications, record, account, keys, webhooks, webhook],
+    ...[
+      post,
+      edit,
+      work,
+      conversations,
+      conversation,
+      notifications,
+      record,
+      account,
+      keys,
+      connect,
+      device,
+      webhooks,
+      webhook,
+    ],
     walletPlace.addChildren([wallet, topup, payouts, statements]),
     moderation.addChildren([disputes, dispute, users, actions, operations]),
   ]),

@@ -41,6 +41,11 @@ const readCents = (value: unknown) =>
 /** Where somebody wanted to go who had to sign in first. */
 export const returnSearch = ({ to }: Raw): { to?: string } => ({ to: readReturnTo(to) });
 
+/** `user_code` is in the address that a device shows, so that nobody has to type it. */
+export const deviceSearch = ({ user_code: code }: Raw): { user_code?: string } => ({
+  user_code: typeof code === "string" ? code.slice(0, 20) : undefined,
+});
+
 export const workSearch = ({ show }: Raw): { show?: "awarded" | "bids" } => ({
   show: show === "awarded" || show === "bids" ? show : undefined,
 });

@@ -2,6 +2,7 @@ import { type Request, type RequestHandler, type Response, Router } from "expres
 import type Provider from "oidc-provider";
 import { shownClient } from "../auth/oauth/clients.ts";
 import { type AskedGrant, allow, assertSession, Decision, describeConsent } from "../auth/oauth/consent.ts";
+import { decideForDevice, findDevice } from "../auth/oauth/devices.ts";
 import { askedScopes, openAuthorizationServer, paths } from "../auth/oauth/provider.ts";
 import { resourceOf } from "../auth/oauth/resources.ts";
 import { ApiError } from "../errors.ts";
@@ -32,7 +33,10 @@ export function oauthApi(services: Services): Router {
     .all([paths.token, paths.device_authorization, paths.revocation], allowOnly("POST"))
     .get("/oauth/consent/:uid", showConsent(services, provider))
     .post("/oauth/consent/:uid", decide(services, provider))
-    .all("/oauth/consent/:uid", allowOnly("GET", "POST"));
+    .all("/oauth/consent/:uid", allowOnly("GET", "POST"))
+    .get("/oauth/devices/:userCode", showDevice(services, provider))
+    .post("/oauth/devices/:userCode", decideDevice(services, provider))
+    .all("/oauth/devices/:userCode", allowOnly("GET", "POST"));
 }
 
 /** The endpoints of the protocol have no user: they count against the address. */
@@ -103,6 +107,32 @@ function decide(services: Services, provider: Provider): RequestHandler {
     await answer({ services, request, response }, run, (location) =>
       sendJson(response, { body: JSON.stringify({ location }) }),
     );
+  };
+}
+
+/** Tells the page what the program asks that shows this code. */
+function showDevice(services: Services, provider: Provider): RequestHandler {
+  return async (request, response) => {
+    const run = async (context: Context) => {
+      assertSession(context);
+      // Nobody finds another's code by trying.
+      await context.limits.count({ group: "credentials" });
+      const { asked } = await findDevice(context, provider, `${request.params.userCode}`);
+      return JSON.stringify(describeConsent(asked));
+    };
+    await answer({ services, request, response }, run, (body) => sendJson(response, { body }));
+  };
+}
+
+function decideDevice(services: Services, provider: Provider): RequestHandler {
+  return async (request, response) => {
+    const run = async (context: Context) => {
+      assertSession(context);
+      await context.limits.count({ group: "credentials" });
+      const given = readDecision(parseJson((await readJsonText(request, response)) ?? "", "The body"));
+      await decideForDevice(context, await findDevice(context, provider, `${request.params.userCode}`), given);
+    };
+    await answer({ services, request, response }, run, () => sendJson(response, { body: "{}" }));
   };
 }
 

@@ -16,6 +16,8 @@ import { KeyForm } from "./keys/keyForm.tsx";
 export function Keys() {
   const { data } = useSuspenseQuery(keysQuery);
   const create = useAction("keys.create", api.keys.create.mutate);
+  const apps = data.keys.filter(({ kind }) => kind === "grant");
+  const ownKeys = data.keys.filter(({ kind }) => kind === "key");
   return (
     <>
       <DeveloperTabs />
@@ -25,11 +27,22 @@ export function Keys() {
         lead="A key lets a program act for you: as much as you allow, and no longer than you want."
       >
         <Section title="Your keys">
-          {data.keys.length === 0 ? (
+          {ownKeys.length === 0 ? (
             <Empty title="You have no keys">Create one below, and give it to your agent.</Empty>
           ) : (
             <Rows label="API keys">
-              {data.keys.map((key) => (
+              {ownKeys.map((key) => (
+                <KeyRow key={key.id} apiKey={key} />
+              ))}
+            </Rows>
+          )}
+        </Section>
+        <Section title="Connected apps">
+          {apps.length === 0 ? (
+            <Empty title="No app is connected">An app that you allow on its own page stands here.</Empty>
+          ) : (
+            <Rows label="Connected apps">
+              {apps.map((key) => (
                 <KeyRow key={key.id} apiKey={key} />
               ))}
             </Rows>
@@ -48,16 +61,17 @@ export function Keys() {
 }
 
 function KeyRow({ apiKey }: { apiKey: ApiKey }) {
-  const { id, label, scopes, last4, createdAt, expiresAt, lastUsedAt, spendLimit } = apiKey;
+  const { id, label, scopes, last4, createdAt, expiresAt, lastUsedAt, spendLimit, client } = apiKey;
   const revoke = useAction("keys.revoke", api.keys.revoke.mutate);
   return (
     <li className={styles.row}>
       <div>
         <p className={styles.title}>
-          <bdi>{label}</bdi> <code>…{last4}</code>
+          <bdi>{label}</bdi>{" "}
+          {client === null ? <code>…{last4}</code> : <bdi className={styles.meta}>{client.domain}</bdi>}
         </p>
         <p className={styles.meta}>
-          created <Time at={createdAt} />,{" "}
+          {client === null ? "created" : "connected"} <Time at={createdAt} />,{" "}
           {lastUsedAt ? (
             <>
               used <Time at={lastUsedAt} />
@@ -85,7 +99,7 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
         size="small"
         look="danger"
         title={`Revoke “${label}”?`}
-        confirm="Revoke the key"
+        confirm={client === null ? "Revoke the key" : "End its access"}
         action={revoke}
         operation="keys.revoke"
         read={() => ({ id })}

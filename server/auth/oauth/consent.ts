@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import type { Clock } from "../../gateways/clock.ts";
 import { MAX_INT32 } from "../../schemas/common.ts";
 import { type Scope, scopeWords } from "../../schemas/scope.ts";
-import type { Database } from "../../store/database.ts";
+import type { Database, Transaction } from "../../store/database.ts";
 import { lockCaller } from "../callerLock.ts";
 import type { Principal } from "../principal.ts";
 import type { SecurityLog } from "../securityLog.ts";
@@ -62,8 +62,13 @@ export function assertSession({ principal }: ConsentContext): Extract<Principal,
   return principal;
 }
 
-/** Inserts the grant that a person allows, and returns its id. */
-export function allow(context: ConsentContext, asked: AskedGrant, given: Allowed): Promise<string> {
+/** Inserts the grant that a person allows, and returns its id. `then` runs in the same transaction. */
+export function allow(
+  context: ConsentContext,
+  asked: AskedGrant,
+  given: Allowed,
+  then: (tx: Transaction, grantId: string) => Promise<void> = async () => {},
+): Promise<string> {
   const { database, clock, securityLog } = context;
   const principal = assertSession(context);
   const { userId } = principal;
@@ -75,6 +80,7 @@ export function allow(context: ConsentContext, asked: AskedGrant, given: Allowed
     const key = await insertGrant(tx, grant, now);
     tx.events.record("key.created", { key }, [userId]);
     tx.onCommit(() => securityLog.record(context, "key.created", { createdKeyId: key.id, scopes: key.scopes }));
+    await then(tx, key.id);
     return key.id;
   });
 }
