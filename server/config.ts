@@ -63,6 +63,10 @@ export interface Config {
   readonly oauthDynamicClients: boolean;
   /** Whose months statements have. */
   readonly operatorTimeZone: string;
+  /** Who runs the service, as receipts say it. */
+  readonly operator: { readonly name: string | null; readonly address: string | null; readonly taxId: string | null };
+  /** The size of papers. */
+  readonly operatorPaper: "A4" | "Letter";
   /** Whether requests are limited by address and user. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
@@ -184,6 +188,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     oauthDynamicClients: env.OAUTH_DYNAMIC_CLIENTS,
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
     operatorTimeZone: env.OPERATOR_TIMEZONE,
+    operator: {
+      name: env.OPERATOR_NAME ?? null,
+      address: env.OPERATOR_ADDRESS ?? null,
+      taxId: env.OPERATOR_TAX_ID ?? null,
+    },
+    operatorPaper: env.OPERATOR_PAPER,
     rateLimits: env.RATE_LIMITS,
     spamGuard: env.SPAM_GUARD,
     moderatorTotp: env.MODERATOR_TOTP,

@@ -159,6 +159,10 @@ export const Environment = z.object({
   OPERATOR_TIMEZONE: text
     .refine(isTimeZone, { error: must("be the IANA name of a time zone, such as Europe/Helsinki") })
     .default("UTC"),
+  OPERATOR_NAME: text.optional(),
+  OPERATOR_ADDRESS: text.optional(),
+  OPERATOR_TAX_ID: text.optional(),
+  OPERATOR_PAPER: z.enum(["A4", "Letter"]).default("A4"),
   WEBHOOK_ALLOW_INSECURE: onOff("off"),
   OAUTH_CLIENTS: text.transform((path) => resolve(path)).optional(),
   OAUTH_DYNAMIC_CLIENTS: onOff("off"),

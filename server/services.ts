@@ -36,6 +36,8 @@ export type Settings = Pick<
   | "passwordBlocklist"
   | "oauthClientsFile"
   | "oauthDynamicClients"
+  | "operator"
+  | "operatorPaper"
   | "operatorTimeZone"
   | "processorPollSeconds"
   | "spamGuard"

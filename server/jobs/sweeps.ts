@@ -2,6 +2,7 @@ import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { findLapsedAgreements, lapseAgreement } from "../market/agreements/lapse.ts";
 import { findDueExports, makeExport } from "../market/papers/makeExport.ts";
+import { numberReceipts } from "../market/papers/receipts.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { readMissedEvents } from "../market/processorEvents/inbox.ts";
@@ -65,6 +66,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   afterRestore: checkAfterRestore,
   duePayouts: sweep(findDuePayouts, advancePayout),
+  receipts: numberReceipts,
   dueExports: sweep(findDueExports, makeExport),
   keptAnswers: pruneKeptAnswers,
 });

@@ -4,7 +4,8 @@ import { idOf, Timestamp } from "./common.ts";
 /** What a file can be about, and the formats that it can have. Source: docs/contract.md "Exports". */
 export const exportFormats = {
   ledger: ["csv", "json"],
-  statement: ["csv", "json"],
+  statement: ["csv", "json", "pdf"],
+  receipt: ["json", "pdf"],
   account: ["json"],
 } as const;
 
@@ -13,12 +14,14 @@ const exportKinds = Object.keys(exportFormats) as ExportKind[]; // the keys of a
 
 const kind = z.enum(exportKinds).meta({
   description:
-    "`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything that " +
+    "`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one " +
+    "payment. `account`: everything that " +
     "the service knows about you, which only a browser session may ask for.",
   example: "ledger",
 });
-const format = z.enum(["csv", "json"]).meta({
-  description: "Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`.",
+const format = z.enum(["csv", "json", "pdf"]).meta({
+  description:
+    "Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of `account`: `json`.",
   example: "csv",
 });
 
@@ -36,6 +39,9 @@ export const CreateExport = z
         example: "2026-11",
       })
       .optional(),
+    taskId: idOf("task", "Of a `receipt`: the task that was paid for.").optional(),
+    topupId: idOf("top-up", "Of a `receipt`: the top-up that was credited.").optional(),
+    payoutId: idOf("payout", "Of a `receipt`: the payout that was paid.").optional(),
   })
   .meta({ id: "CreateExport" });
 export type CreateExport = z.infer<typeof CreateExport>;

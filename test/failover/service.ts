@@ -38,6 +38,8 @@ export async function startService(
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         operatorTimeZone: "UTC",
+        operator: { name: null, address: null, taxId: null },
+        operatorPaper: "A4" as const,
         spamGuard: false,
         moderatorTotp: false,
         oauthClientsFile: null,

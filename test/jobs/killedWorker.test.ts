@@ -1,30 +1,12 @@
-import { spawn } from "node:child_process";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { sql } from "../../server/store/connection.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
+import { startWorkerProcess } from "../setup/workerProcess.ts";
 
 const service = useService();
-const root = join(import.meta.dirname, "../..");
-
-/** A worker process of its own on the test's backing services, as `ROLE=worker npm start` makes one. */
-function startWorkerProcess() {
-  const keys = { S3_ENDPOINT: "http://127.0.0.1:9", S3_BUCKET: "b", S3_ACCESS_KEY_ID: "k", S3_SECRET_ACCESS_KEY: "s" };
-  return spawn(process.execPath, ["server/start/main.ts"], {
-    cwd: root,
-    stdio: "ignore",
-    env: {
-      ...{ ...process.env, ...keys, ROLE: "worker", DATABASE_URL: service.databaseUrl },
-      SESSION_SECRET: "a secret of the tests of 32 characters or more",
-      STRIPE_SECRET_KEY: "sk_test_tests",
-      STRIPE_WEBHOOK_SECRET: "whsec_tests",
-      STRIPE_API_BASE: service.processorUrl,
-    },
-  });
-}
 
 const lockedJobs = () =>
   service.services.database.query<{ lockedBy: string }>(sql`
@@ -36,7 +18,7 @@ test("the jobs of a worker that was killed are taken up again within 60 s", asyn
   const { database } = service.services;
   // The processor does not answer, so the worker is killed in the middle of its jobs.
   await control(service, "POST", "faults", { name: "timeout_before", share: 1, call: "POST /v1/transfers" });
-  const child = startWorkerProcess();
+  const child = startWorkerProcess(service);
   const exited = new Promise((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
   await eventually(
     () => database.query(sql`SELECT 1 FROM job_workers`),

@@ -1311,14 +1311,14 @@ export class ExportsApi extends Namespace {
   /**
    * Ask for a file.
    *
-   * Makes a file of your ledger, of a month of your wallet or of your whole account, in the background. Read the
-   * export, or wait for the event `export.ready`, until it is `ready` and has a `downloadUrl`. It is deleted after 7
-   * days. At most five exports of a user are unfinished at the same time.
+   * Makes a file of your ledger, of a month of your wallet, of a payment or of your whole account, in the
+   * background. Read the export, or wait for the event `export.ready`, until it is `ready` and has a `downloadUrl`.
+   * It is deleted after 7 days. At most five exports of a user are unfinished at the same time.
    *
    * `POST /exports`. With any credentials.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `limit_reached` (409),
-   * `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+   * `limit_reached` (409), `idempotency_conflict` (409).
    */
   create(input: CreateExport, options: TryOptions = {}): Call<CreateExportResponse> {
     return this.requests.change("POST", "/exports", input, options);

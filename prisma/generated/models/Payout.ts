@@ -319,6 +319,7 @@ export type PayoutWhereInput = {
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   ledgerEntry?: Prisma.XOR<Prisma.LedgerEntryScalarRelationFilter, Prisma.LedgerEntryWhereInput>
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }
 
 export type PayoutOrderByWithRelationInput = {
@@ -342,6 +343,7 @@ export type PayoutOrderByWithRelationInput = {
   user?: Prisma.UserOrderByWithRelationInput
   ledgerEntry?: Prisma.LedgerEntryOrderByWithRelationInput
   exports?: Prisma.ExportOrderByRelationAggregateInput
+  receipt?: Prisma.ReceiptOrderByWithRelationInput
 }
 
 export type PayoutWhereUniqueInput = Prisma.AtLeast<{
@@ -369,6 +371,7 @@ export type PayoutWhereUniqueInput = Prisma.AtLeast<{
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   ledgerEntry?: Prisma.XOR<Prisma.LedgerEntryScalarRelationFilter, Prisma.LedgerEntryWhereInput>
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }, "id" | "ledgerEntryId" | "transferId" | "processorPayoutId" | "idempotencyKey" | "userId_createdAt">
 
 export type PayoutOrderByWithAggregationInput = {
@@ -438,6 +441,7 @@ export type PayoutCreateInput = {
   user: Prisma.UserCreateNestedOneWithoutPayoutsInput
   ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
   exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateInput = {
@@ -459,6 +463,7 @@ export type PayoutUncheckedCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutUpdateInput = {
@@ -480,6 +485,7 @@ export type PayoutUpdateInput = {
   user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
   ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
   exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateInput = {
@@ -501,6 +507,7 @@ export type PayoutUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutCreateManyInput = {
@@ -741,6 +748,22 @@ export type PayoutUncheckedUpdateOneWithoutLedgerEntryNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.PayoutUpdateToOneWithWhereWithoutLedgerEntryInput, Prisma.PayoutUpdateWithoutLedgerEntryInput>, Prisma.PayoutUncheckedUpdateWithoutLedgerEntryInput>
 }
 
+export type PayoutCreateNestedOneWithoutReceiptInput = {
+  create?: Prisma.XOR<Prisma.PayoutCreateWithoutReceiptInput, Prisma.PayoutUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.PayoutCreateOrConnectWithoutReceiptInput
+  connect?: Prisma.PayoutWhereUniqueInput
+}
+
+export type PayoutUpdateOneWithoutReceiptNestedInput = {
+  create?: Prisma.XOR<Prisma.PayoutCreateWithoutReceiptInput, Prisma.PayoutUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.PayoutCreateOrConnectWithoutReceiptInput
+  upsert?: Prisma.PayoutUpsertWithoutReceiptInput
+  disconnect?: Prisma.PayoutWhereInput | boolean
+  delete?: Prisma.PayoutWhereInput | boolean
+  connect?: Prisma.PayoutWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.PayoutUpdateToOneWithWhereWithoutReceiptInput, Prisma.PayoutUpdateWithoutReceiptInput>, Prisma.PayoutUncheckedUpdateWithoutReceiptInput>
+}
+
 export type PayoutCreateWithoutUserInput = {
   id?: string
   accountId: string
@@ -759,6 +782,7 @@ export type PayoutCreateWithoutUserInput = {
   updatedAt?: Date | string
   ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
   exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateWithoutUserInput = {
@@ -779,6 +803,7 @@ export type PayoutUncheckedCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutCreateOrConnectWithoutUserInput = {
@@ -848,6 +873,7 @@ export type PayoutCreateWithoutExportsInput = {
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutPayoutsInput
   ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateWithoutExportsInput = {
@@ -868,6 +894,7 @@ export type PayoutUncheckedCreateWithoutExportsInput = {
   paidAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutCreateOrConnectWithoutExportsInput = {
@@ -904,6 +931,7 @@ export type PayoutUpdateWithoutExportsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
   ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateWithoutExportsInput = {
@@ -924,6 +952,7 @@ export type PayoutUncheckedUpdateWithoutExportsInput = {
   paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutCreateWithoutLedgerEntryInput = {
@@ -944,6 +973,7 @@ export type PayoutCreateWithoutLedgerEntryInput = {
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutPayoutsInput
   exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutUncheckedCreateWithoutLedgerEntryInput = {
@@ -964,6 +994,7 @@ export type PayoutUncheckedCreateWithoutLedgerEntryInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutPayoutInput
 }
 
 export type PayoutCreateOrConnectWithoutLedgerEntryInput = {
@@ -1000,6 +1031,7 @@ export type PayoutUpdateWithoutLedgerEntryInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
   exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateWithoutLedgerEntryInput = {
@@ -1008,6 +1040,107 @@ export type PayoutUncheckedUpdateWithoutLedgerEntryInput = {
   accountId?: Prisma.StringFieldUpdateOperationsInput | string
   amountCents?: Prisma.IntFieldUpdateOperationsInput | number
   currency?: Prisma.StringFieldUpdateOperationsInput | string
+  state?: Prisma.StringFieldUpdateOperationsInput | string
+  transferId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  processorPayoutId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  failureCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyCreatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  nextStepAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutPayoutNestedInput
+}
+
+export type PayoutCreateWithoutReceiptInput = {
+  id?: string
+  accountId: string
+  amountCents: number
+  currency: string
+  state?: string
+  transferId?: string | null
+  processorPayoutId?: string | null
+  failureCode?: string | null
+  idempotencyKey?: string | null
+  keyCreatedAt?: Date | string | null
+  attempts?: number
+  nextStepAt?: Date | string | null
+  paidAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  user: Prisma.UserCreateNestedOneWithoutPayoutsInput
+  ledgerEntry: Prisma.LedgerEntryCreateNestedOneWithoutPayoutInput
+  exports?: Prisma.ExportCreateNestedManyWithoutPayoutInput
+}
+
+export type PayoutUncheckedCreateWithoutReceiptInput = {
+  id?: string
+  userId: string
+  accountId: string
+  amountCents: number
+  currency: string
+  ledgerEntryId: string
+  state?: string
+  transferId?: string | null
+  processorPayoutId?: string | null
+  failureCode?: string | null
+  idempotencyKey?: string | null
+  keyCreatedAt?: Date | string | null
+  attempts?: number
+  nextStepAt?: Date | string | null
+  paidAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutPayoutInput
+}
+
+export type PayoutCreateOrConnectWithoutReceiptInput = {
+  where: Prisma.PayoutWhereUniqueInput
+  create: Prisma.XOR<Prisma.PayoutCreateWithoutReceiptInput, Prisma.PayoutUncheckedCreateWithoutReceiptInput>
+}
+
+export type PayoutUpsertWithoutReceiptInput = {
+  update: Prisma.XOR<Prisma.PayoutUpdateWithoutReceiptInput, Prisma.PayoutUncheckedUpdateWithoutReceiptInput>
+  create: Prisma.XOR<Prisma.PayoutCreateWithoutReceiptInput, Prisma.PayoutUncheckedCreateWithoutReceiptInput>
+  where?: Prisma.PayoutWhereInput
+}
+
+export type PayoutUpdateToOneWithWhereWithoutReceiptInput = {
+  where?: Prisma.PayoutWhereInput
+  data: Prisma.XOR<Prisma.PayoutUpdateWithoutReceiptInput, Prisma.PayoutUncheckedUpdateWithoutReceiptInput>
+}
+
+export type PayoutUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  state?: Prisma.StringFieldUpdateOperationsInput | string
+  transferId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  processorPayoutId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  failureCode?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  idempotencyKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  keyCreatedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  attempts?: Prisma.IntFieldUpdateOperationsInput | number
+  nextStepAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  paidAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  user?: Prisma.UserUpdateOneRequiredWithoutPayoutsNestedInput
+  ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
+}
+
+export type PayoutUncheckedUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  accountId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  ledgerEntryId?: Prisma.StringFieldUpdateOperationsInput | string
   state?: Prisma.StringFieldUpdateOperationsInput | string
   transferId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   processorPayoutId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1059,6 +1192,7 @@ export type PayoutUpdateWithoutUserInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   ledgerEntry?: Prisma.LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput
   exports?: Prisma.ExportUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateWithoutUserInput = {
@@ -1079,6 +1213,7 @@ export type PayoutUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutPayoutNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutPayoutNestedInput
 }
 
 export type PayoutUncheckedUpdateManyWithoutUserInput = {
@@ -1152,6 +1287,7 @@ export type PayoutSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   ledgerEntry?: boolean | Prisma.LedgerEntryDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Payout$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Payout$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.PayoutCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["payout"]>
 
@@ -1224,6 +1360,7 @@ export type PayoutInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   ledgerEntry?: boolean | Prisma.LedgerEntryDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Payout$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Payout$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.PayoutCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type PayoutIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1241,6 +1378,7 @@ export type $PayoutPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     user: Prisma.$UserPayload<ExtArgs>
     ledgerEntry: Prisma.$LedgerEntryPayload<ExtArgs>
     exports: Prisma.$ExportPayload<ExtArgs>[]
+    receipt: Prisma.$ReceiptPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1657,6 +1795,7 @@ export interface Prisma__PayoutClient<T, Null = never, ExtArgs extends runtime.T
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   ledgerEntry<T extends Prisma.LedgerEntryDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.LedgerEntryDefaultArgs<ExtArgs>>): Prisma.Prisma__LedgerEntryClient<runtime.Types.Result.GetResult<Prisma.$LedgerEntryPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   exports<T extends Prisma.Payout$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Payout$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  receipt<T extends Prisma.Payout$receiptArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Payout$receiptArgs<ExtArgs>>): Prisma.Prisma__ReceiptClient<runtime.Types.Result.GetResult<Prisma.$ReceiptPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2125,6 +2264,25 @@ export type Payout$exportsArgs<ExtArgs extends runtime.Types.Extensions.Internal
   take?: number
   skip?: number
   distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
+}
+
+/**
+ * Payout.receipt
+ */
+export type Payout$receiptArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Receipt
+   */
+  select?: Prisma.ReceiptSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Receipt
+   */
+  omit?: Prisma.ReceiptOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ReceiptInclude<ExtArgs> | null
+  where?: Prisma.ReceiptWhereInput
 }
 
 /**

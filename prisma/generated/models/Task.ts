@@ -429,6 +429,7 @@ export type TaskWhereInput = {
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }
 
 export type TaskOrderByWithRelationInput = {
@@ -476,6 +477,7 @@ export type TaskOrderByWithRelationInput = {
   ratings?: Prisma.RatingOrderByRelationAggregateInput
   medianOf?: Prisma.ReputationOrderByRelationAggregateInput
   exports?: Prisma.ExportOrderByRelationAggregateInput
+  receipt?: Prisma.ReceiptOrderByWithRelationInput
 }
 
 export type TaskWhereUniqueInput = Prisma.AtLeast<{
@@ -526,6 +528,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }, "id" | "createdAt">
 
 export type TaskOrderByWithAggregationInput = {
@@ -638,6 +641,7 @@ export type TaskCreateInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateInput = {
@@ -682,6 +686,7 @@ export type TaskUncheckedCreateInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUpdateInput = {
@@ -726,6 +731,7 @@ export type TaskUpdateInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateInput = {
@@ -770,6 +776,7 @@ export type TaskUncheckedUpdateInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateManyInput = {
@@ -1320,6 +1327,22 @@ export type TaskUpdateOneWithoutRemindersNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutRemindersInput, Prisma.TaskUpdateWithoutRemindersInput>, Prisma.TaskUncheckedUpdateWithoutRemindersInput>
 }
 
+export type TaskCreateNestedOneWithoutReceiptInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutReceiptInput, Prisma.TaskUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutReceiptInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutReceiptNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutReceiptInput, Prisma.TaskUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutReceiptInput
+  upsert?: Prisma.TaskUpsertWithoutReceiptInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutReceiptInput, Prisma.TaskUpdateWithoutReceiptInput>, Prisma.TaskUncheckedUpdateWithoutReceiptInput>
+}
+
 export type TaskCreateNestedOneWithoutEventsInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutEventsInput, Prisma.TaskUncheckedCreateWithoutEventsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutEventsInput
@@ -1377,6 +1400,7 @@ export type TaskCreateWithoutBuyerInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutBuyerInput = {
@@ -1420,6 +1444,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutBuyerInput = {
@@ -1473,6 +1498,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAwardedBidderInput = {
@@ -1516,6 +1542,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAwardedBidderInput = {
@@ -1634,6 +1661,7 @@ export type TaskCreateWithoutQuestionsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutQuestionsInput = {
@@ -1677,6 +1705,7 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutQuestionsInput = {
@@ -1736,6 +1765,7 @@ export type TaskUpdateWithoutQuestionsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutQuestionsInput = {
@@ -1779,6 +1809,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutMessagesInput = {
@@ -1822,6 +1853,7 @@ export type TaskCreateWithoutMessagesInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutMessagesInput = {
@@ -1865,6 +1897,7 @@ export type TaskUncheckedCreateWithoutMessagesInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutMessagesInput = {
@@ -1924,6 +1957,7 @@ export type TaskUpdateWithoutMessagesInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutMessagesInput = {
@@ -1967,6 +2001,7 @@ export type TaskUncheckedUpdateWithoutMessagesInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutDisputeInput = {
@@ -2010,6 +2045,7 @@ export type TaskCreateWithoutDisputeInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutDisputeInput = {
@@ -2053,6 +2089,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutDisputeInput = {
@@ -2112,6 +2149,7 @@ export type TaskUpdateWithoutDisputeInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutDisputeInput = {
@@ -2155,6 +2193,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutRatingsInput = {
@@ -2198,6 +2237,7 @@ export type TaskCreateWithoutRatingsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutRatingsInput = {
@@ -2241,6 +2281,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutRatingsInput = {
@@ -2300,6 +2341,7 @@ export type TaskUpdateWithoutRatingsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutRatingsInput = {
@@ -2343,6 +2385,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutMedianOfInput = {
@@ -2386,6 +2429,7 @@ export type TaskCreateWithoutMedianOfInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutMedianOfInput = {
@@ -2429,6 +2473,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutMedianOfInput = {
@@ -2488,6 +2533,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutMedianOfInput = {
@@ -2531,6 +2577,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutExportsInput = {
@@ -2574,6 +2621,7 @@ export type TaskCreateWithoutExportsInput = {
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutExportsInput = {
@@ -2617,6 +2665,7 @@ export type TaskUncheckedCreateWithoutExportsInput = {
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutExportsInput = {
@@ -2676,6 +2725,7 @@ export type TaskUpdateWithoutExportsInput = {
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutExportsInput = {
@@ -2719,6 +2769,7 @@ export type TaskUncheckedUpdateWithoutExportsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutTransfersInput = {
@@ -2762,6 +2813,7 @@ export type TaskCreateWithoutTransfersInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutTransfersInput = {
@@ -2805,6 +2857,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutTransfersInput = {
@@ -2864,6 +2917,7 @@ export type TaskUpdateWithoutTransfersInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutTransfersInput = {
@@ -2907,6 +2961,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutBidsInput = {
@@ -2950,6 +3005,7 @@ export type TaskCreateWithoutBidsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutBidsInput = {
@@ -2993,6 +3049,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutBidsInput = {
@@ -3041,6 +3098,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAwardedBidInput = {
@@ -3084,6 +3142,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAwardedBidInput = {
@@ -3148,6 +3207,7 @@ export type TaskUpdateWithoutBidsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutBidsInput = {
@@ -3191,6 +3251,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUpsertWithWhereUniqueWithoutAwardedBidInput = {
@@ -3250,6 +3311,7 @@ export type TaskCreateWithoutUploadsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutUploadsInput = {
@@ -3293,6 +3355,7 @@ export type TaskUncheckedCreateWithoutUploadsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutUploadsInput = {
@@ -3352,6 +3415,7 @@ export type TaskUpdateWithoutUploadsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutUploadsInput = {
@@ -3395,6 +3459,7 @@ export type TaskUncheckedUpdateWithoutUploadsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutArtifactsInput = {
@@ -3438,6 +3503,7 @@ export type TaskCreateWithoutArtifactsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutArtifactsInput = {
@@ -3481,6 +3547,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutArtifactsInput = {
@@ -3540,6 +3607,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutArtifactsInput = {
@@ -3583,6 +3651,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutChangeRoundsInput = {
@@ -3626,6 +3695,7 @@ export type TaskCreateWithoutChangeRoundsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutChangeRoundsInput = {
@@ -3669,6 +3739,7 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutChangeRoundsInput = {
@@ -3728,6 +3799,7 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
@@ -3771,6 +3843,7 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutAgreementsInput = {
@@ -3814,6 +3887,7 @@ export type TaskCreateWithoutAgreementsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutAgreementsInput = {
@@ -3857,6 +3931,7 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutAgreementsInput = {
@@ -3916,6 +3991,7 @@ export type TaskUpdateWithoutAgreementsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAgreementsInput = {
@@ -3959,6 +4035,7 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateWithoutRemindersInput = {
@@ -4002,6 +4079,7 @@ export type TaskCreateWithoutRemindersInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutRemindersInput = {
@@ -4045,6 +4123,7 @@ export type TaskUncheckedCreateWithoutRemindersInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutRemindersInput = {
@@ -4104,6 +4183,7 @@ export type TaskUpdateWithoutRemindersInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutRemindersInput = {
@@ -4140,6 +4220,199 @@ export type TaskUncheckedUpdateWithoutRemindersInput = {
   messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
+}
+
+export type TaskCreateWithoutReceiptInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+}
+
+export type TaskUncheckedCreateWithoutReceiptInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+}
+
+export type TaskCreateOrConnectWithoutReceiptInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutReceiptInput, Prisma.TaskUncheckedCreateWithoutReceiptInput>
+}
+
+export type TaskUpsertWithoutReceiptInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutReceiptInput, Prisma.TaskUncheckedUpdateWithoutReceiptInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutReceiptInput, Prisma.TaskUncheckedCreateWithoutReceiptInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutReceiptInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutReceiptInput, Prisma.TaskUncheckedUpdateWithoutReceiptInput>
+}
+
+export type TaskUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
@@ -4190,6 +4463,7 @@ export type TaskCreateWithoutEventsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
 }
 
 export type TaskUncheckedCreateWithoutEventsInput = {
@@ -4233,6 +4507,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
 }
 
 export type TaskCreateOrConnectWithoutEventsInput = {
@@ -4292,6 +4567,7 @@ export type TaskUpdateWithoutEventsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutEventsInput = {
@@ -4335,6 +4611,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskCreateManyBuyerInput = {
@@ -4436,6 +4713,7 @@ export type TaskUpdateWithoutBuyerInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutBuyerInput = {
@@ -4479,6 +4757,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutBuyerInput = {
@@ -4551,6 +4830,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
@@ -4594,6 +4874,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
@@ -4695,6 +4976,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateWithoutAwardedBidInput = {
@@ -4738,6 +5020,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
 }
 
 export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
@@ -4953,6 +5236,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
   exports?: boolean | Prisma.Task$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Task$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.TaskCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["task"]>
 
@@ -5071,6 +5355,7 @@ export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
   exports?: boolean | Prisma.Task$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Task$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.TaskCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TaskIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -5104,6 +5389,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     ratings: Prisma.$RatingPayload<ExtArgs>[]
     medianOf: Prisma.$ReputationPayload<ExtArgs>[]
     exports: Prisma.$ExportPayload<ExtArgs>[]
+    receipt: Prisma.$ReceiptPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -5544,6 +5830,7 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   ratings<T extends Prisma.Task$ratingsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$ratingsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RatingPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   medianOf<T extends Prisma.Task$medianOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$medianOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReputationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   exports<T extends Prisma.Task$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  receipt<T extends Prisma.Task$receiptArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$receiptArgs<ExtArgs>>): Prisma.Prisma__ReceiptClient<runtime.Types.Result.GetResult<Prisma.$ReceiptPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -6367,6 +6654,25 @@ export type Task$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
+}
+
+/**
+ * Task.receipt
+ */
+export type Task$receiptArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Receipt
+   */
+  select?: Prisma.ReceiptSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Receipt
+   */
+  omit?: Prisma.ReceiptOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ReceiptInclude<ExtArgs> | null
+  where?: Prisma.ReceiptWhereInput
 }
 
 /**

@@ -298,6 +298,7 @@ export type TopupWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }
 
 export type TopupOrderByWithRelationInput = {
@@ -318,6 +319,7 @@ export type TopupOrderByWithRelationInput = {
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   exports?: Prisma.ExportOrderByRelationAggregateInput
+  receipt?: Prisma.ReceiptOrderByWithRelationInput
 }
 
 export type TopupWhereUniqueInput = Prisma.AtLeast<{
@@ -341,6 +343,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   exports?: Prisma.ExportListRelationFilter
+  receipt?: Prisma.XOR<Prisma.ReceiptNullableScalarRelationFilter, Prisma.ReceiptWhereInput> | null
 }, "id" | "sessionId" | "paymentIntentId">
 
 export type TopupOrderByWithAggregationInput = {
@@ -404,6 +407,7 @@ export type TopupCreateInput = {
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
   exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTopupInput
 }
 
 export type TopupUncheckedCreateInput = {
@@ -423,6 +427,7 @@ export type TopupUncheckedCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
 }
 
 export type TopupUpdateInput = {
@@ -442,6 +447,7 @@ export type TopupUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateInput = {
@@ -461,6 +467,7 @@ export type TopupUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
 }
 
 export type TopupCreateManyInput = {
@@ -651,6 +658,22 @@ export type TopupUpdateOneWithoutExportsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TopupUpdateToOneWithWhereWithoutExportsInput, Prisma.TopupUpdateWithoutExportsInput>, Prisma.TopupUncheckedUpdateWithoutExportsInput>
 }
 
+export type TopupCreateNestedOneWithoutReceiptInput = {
+  create?: Prisma.XOR<Prisma.TopupCreateWithoutReceiptInput, Prisma.TopupUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.TopupCreateOrConnectWithoutReceiptInput
+  connect?: Prisma.TopupWhereUniqueInput
+}
+
+export type TopupUpdateOneWithoutReceiptNestedInput = {
+  create?: Prisma.XOR<Prisma.TopupCreateWithoutReceiptInput, Prisma.TopupUncheckedCreateWithoutReceiptInput>
+  connectOrCreate?: Prisma.TopupCreateOrConnectWithoutReceiptInput
+  upsert?: Prisma.TopupUpsertWithoutReceiptInput
+  disconnect?: Prisma.TopupWhereInput | boolean
+  delete?: Prisma.TopupWhereInput | boolean
+  connect?: Prisma.TopupWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TopupUpdateToOneWithWhereWithoutReceiptInput, Prisma.TopupUpdateWithoutReceiptInput>, Prisma.TopupUncheckedUpdateWithoutReceiptInput>
+}
+
 export type TopupCreateWithoutUserInput = {
   id?: string
   amountCents: number
@@ -667,6 +690,7 @@ export type TopupCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTopupInput
 }
 
 export type TopupUncheckedCreateWithoutUserInput = {
@@ -685,6 +709,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
 }
 
 export type TopupCreateOrConnectWithoutUserInput = {
@@ -750,6 +775,7 @@ export type TopupCreateWithoutExportsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTopupInput
 }
 
 export type TopupUncheckedCreateWithoutExportsInput = {
@@ -768,6 +794,7 @@ export type TopupUncheckedCreateWithoutExportsInput = {
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
 }
 
 export type TopupCreateOrConnectWithoutExportsInput = {
@@ -802,6 +829,7 @@ export type TopupUpdateWithoutExportsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateWithoutExportsInput = {
@@ -820,6 +848,99 @@ export type TopupUncheckedUpdateWithoutExportsInput = {
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
+}
+
+export type TopupCreateWithoutReceiptInput = {
+  id?: string
+  amountCents: number
+  currency: string
+  status?: string
+  sessionId?: string | null
+  paymentIntentId?: string | null
+  expiresAt?: Date | string | null
+  successUrl: string
+  cancelUrl: string
+  checkoutUrl?: string | null
+  nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  user: Prisma.UserCreateNestedOneWithoutTopupsInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
+}
+
+export type TopupUncheckedCreateWithoutReceiptInput = {
+  id?: string
+  userId: string
+  amountCents: number
+  currency: string
+  status?: string
+  sessionId?: string | null
+  paymentIntentId?: string | null
+  expiresAt?: Date | string | null
+  successUrl: string
+  cancelUrl: string
+  checkoutUrl?: string | null
+  nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
+}
+
+export type TopupCreateOrConnectWithoutReceiptInput = {
+  where: Prisma.TopupWhereUniqueInput
+  create: Prisma.XOR<Prisma.TopupCreateWithoutReceiptInput, Prisma.TopupUncheckedCreateWithoutReceiptInput>
+}
+
+export type TopupUpsertWithoutReceiptInput = {
+  update: Prisma.XOR<Prisma.TopupUpdateWithoutReceiptInput, Prisma.TopupUncheckedUpdateWithoutReceiptInput>
+  create: Prisma.XOR<Prisma.TopupCreateWithoutReceiptInput, Prisma.TopupUncheckedCreateWithoutReceiptInput>
+  where?: Prisma.TopupWhereInput
+}
+
+export type TopupUpdateToOneWithWhereWithoutReceiptInput = {
+  where?: Prisma.TopupWhereInput
+  data: Prisma.XOR<Prisma.TopupUpdateWithoutReceiptInput, Prisma.TopupUncheckedUpdateWithoutReceiptInput>
+}
+
+export type TopupUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentIntentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  successUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
+}
+
+export type TopupUncheckedUpdateWithoutReceiptInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.IntFieldUpdateOperationsInput | number
+  currency?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  sessionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  paymentIntentId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  successUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
 }
 
 export type TopupCreateManyUserInput = {
@@ -855,6 +976,7 @@ export type TopupUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateWithoutUserInput = {
@@ -873,6 +995,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
 }
 
 export type TopupUncheckedUpdateManyWithoutUserInput = {
@@ -941,6 +1064,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Topup$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.TopupCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["topup"]>
 
@@ -1004,6 +1128,7 @@ export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
+  receipt?: boolean | Prisma.Topup$receiptArgs<ExtArgs>
   _count?: boolean | Prisma.TopupCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type TopupIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1018,6 +1143,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   objects: {
     user: Prisma.$UserPayload<ExtArgs>
     exports: Prisma.$ExportPayload<ExtArgs>[]
+    receipt: Prisma.$ReceiptPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1431,6 +1557,7 @@ export interface Prisma__TopupClient<T, Null = never, ExtArgs extends runtime.Ty
   readonly [Symbol.toStringTag]: "PrismaPromise"
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   exports<T extends Prisma.Topup$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Topup$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  receipt<T extends Prisma.Topup$receiptArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Topup$receiptArgs<ExtArgs>>): Prisma.Prisma__ReceiptClient<runtime.Types.Result.GetResult<Prisma.$ReceiptPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1897,6 +2024,25 @@ export type Topup$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
+}
+
+/**
+ * Topup.receipt
+ */
+export type Topup$receiptArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Receipt
+   */
+  select?: Prisma.ReceiptSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Receipt
+   */
+  omit?: Prisma.ReceiptOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ReceiptInclude<ExtArgs> | null
+  where?: Prisma.ReceiptWhereInput
 }
 
 /**

@@ -248,6 +248,8 @@ export type UserWhereInput = {
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   exports?: Prisma.ExportListRelationFilter
+  paidReceipts?: Prisma.ReceiptListRelationFilter
+  earnedReceipts?: Prisma.ReceiptListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   notificationMails?: Prisma.NotificationMailListRelationFilter
@@ -292,6 +294,8 @@ export type UserOrderByWithRelationInput = {
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   pushSubscriptions?: Prisma.PushSubscriptionOrderByRelationAggregateInput
   exports?: Prisma.ExportOrderByRelationAggregateInput
+  paidReceipts?: Prisma.ReceiptOrderByRelationAggregateInput
+  earnedReceipts?: Prisma.ReceiptOrderByRelationAggregateInput
   notifications?: Prisma.NotificationOrderByRelationAggregateInput
   notificationPreferences?: Prisma.NotificationPreferenceOrderByRelationAggregateInput
   notificationMails?: Prisma.NotificationMailOrderByRelationAggregateInput
@@ -339,6 +343,8 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   pushSubscriptions?: Prisma.PushSubscriptionListRelationFilter
   exports?: Prisma.ExportListRelationFilter
+  paidReceipts?: Prisma.ReceiptListRelationFilter
+  earnedReceipts?: Prisma.ReceiptListRelationFilter
   notifications?: Prisma.NotificationListRelationFilter
   notificationPreferences?: Prisma.NotificationPreferenceListRelationFilter
   notificationMails?: Prisma.NotificationMailListRelationFilter
@@ -415,6 +421,8 @@ export type UserCreateInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -459,6 +467,8 @@ export type UserUncheckedCreateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -503,6 +513,8 @@ export type UserUpdateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -547,6 +559,8 @@ export type UserUncheckedUpdateInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1090,6 +1104,38 @@ export type UserUpdateOneRequiredWithoutPushSubscriptionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPushSubscriptionsInput, Prisma.UserUpdateWithoutPushSubscriptionsInput>, Prisma.UserUncheckedUpdateWithoutPushSubscriptionsInput>
 }
 
+export type UserCreateNestedOneWithoutPaidReceiptsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPaidReceiptsInput, Prisma.UserUncheckedCreateWithoutPaidReceiptsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPaidReceiptsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserCreateNestedOneWithoutEarnedReceiptsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutEarnedReceiptsInput, Prisma.UserUncheckedCreateWithoutEarnedReceiptsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutEarnedReceiptsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneWithoutPaidReceiptsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPaidReceiptsInput, Prisma.UserUncheckedCreateWithoutPaidReceiptsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPaidReceiptsInput
+  upsert?: Prisma.UserUpsertWithoutPaidReceiptsInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPaidReceiptsInput, Prisma.UserUpdateWithoutPaidReceiptsInput>, Prisma.UserUncheckedUpdateWithoutPaidReceiptsInput>
+}
+
+export type UserUpdateOneWithoutEarnedReceiptsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutEarnedReceiptsInput, Prisma.UserUncheckedCreateWithoutEarnedReceiptsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutEarnedReceiptsInput
+  upsert?: Prisma.UserUpsertWithoutEarnedReceiptsInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutEarnedReceiptsInput, Prisma.UserUpdateWithoutEarnedReceiptsInput>, Prisma.UserUncheckedUpdateWithoutEarnedReceiptsInput>
+}
+
 export type UserCreateNestedOneWithoutWebhooksInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
@@ -1140,6 +1186,8 @@ export type UserCreateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1183,6 +1231,8 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1242,6 +1292,8 @@ export type UserUpdateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1285,6 +1337,8 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1328,6 +1382,8 @@ export type UserCreateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1371,6 +1427,8 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1430,6 +1488,8 @@ export type UserUpdateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1473,6 +1533,8 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1516,6 +1578,8 @@ export type UserCreateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1559,6 +1623,8 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1618,6 +1684,8 @@ export type UserUpdateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1661,6 +1729,8 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1704,6 +1774,8 @@ export type UserCreateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1747,6 +1819,8 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1806,6 +1880,8 @@ export type UserUpdateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -1849,6 +1925,8 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -1892,6 +1970,8 @@ export type UserCreateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -1935,6 +2015,8 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -1994,6 +2076,8 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2037,6 +2121,8 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2080,6 +2166,8 @@ export type UserCreateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2123,6 +2211,8 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2182,6 +2272,8 @@ export type UserUpdateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2225,6 +2317,8 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2268,6 +2362,8 @@ export type UserCreateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2311,6 +2407,8 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2370,6 +2468,8 @@ export type UserUpdateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2413,6 +2513,8 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2456,6 +2558,8 @@ export type UserCreateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2499,6 +2603,8 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2547,6 +2653,8 @@ export type UserCreateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2590,6 +2698,8 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2649,6 +2759,8 @@ export type UserUpdateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2692,6 +2804,8 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2746,6 +2860,8 @@ export type UserUpdateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2789,6 +2905,8 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -2832,6 +2950,8 @@ export type UserCreateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -2875,6 +2995,8 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -2934,6 +3056,8 @@ export type UserUpdateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -2977,6 +3101,8 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3020,6 +3146,8 @@ export type UserCreateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3063,6 +3191,8 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3111,6 +3241,8 @@ export type UserCreateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3154,6 +3286,8 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3213,6 +3347,8 @@ export type UserUpdateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3256,6 +3392,8 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3310,6 +3448,8 @@ export type UserUpdateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3353,6 +3493,8 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3396,6 +3538,8 @@ export type UserCreateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3439,6 +3583,8 @@ export type UserUncheckedCreateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3498,6 +3644,8 @@ export type UserUpdateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3541,6 +3689,8 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3584,6 +3734,8 @@ export type UserCreateWithoutExportsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3627,6 +3779,8 @@ export type UserUncheckedCreateWithoutExportsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3686,6 +3840,8 @@ export type UserUpdateWithoutExportsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3729,6 +3885,8 @@ export type UserUncheckedUpdateWithoutExportsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3772,6 +3930,8 @@ export type UserCreateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -3815,6 +3975,8 @@ export type UserUncheckedCreateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -3874,6 +4036,8 @@ export type UserUpdateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -3917,6 +4081,8 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -3960,6 +4126,8 @@ export type UserCreateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4003,6 +4171,8 @@ export type UserUncheckedCreateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4051,6 +4221,8 @@ export type UserCreateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4094,6 +4266,8 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4153,6 +4327,8 @@ export type UserUpdateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4196,6 +4372,8 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4250,6 +4428,8 @@ export type UserUpdateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4293,6 +4473,8 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4336,6 +4518,8 @@ export type UserCreateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4379,6 +4563,8 @@ export type UserUncheckedCreateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4438,6 +4624,8 @@ export type UserUpdateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4481,6 +4669,8 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4524,6 +4714,8 @@ export type UserCreateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4567,6 +4759,8 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4626,6 +4820,8 @@ export type UserUpdateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4669,6 +4865,8 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4712,6 +4910,8 @@ export type UserCreateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4755,6 +4955,8 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -4814,6 +5016,8 @@ export type UserUpdateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -4857,6 +5061,8 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -4900,6 +5106,8 @@ export type UserCreateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -4943,6 +5151,8 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -5002,6 +5212,8 @@ export type UserUpdateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5045,6 +5257,8 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5089,6 +5303,8 @@ export type UserCreateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -5132,6 +5348,8 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -5180,6 +5398,8 @@ export type UserCreateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -5223,6 +5443,8 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -5282,6 +5504,8 @@ export type UserUpdateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5325,6 +5549,8 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5379,6 +5605,8 @@ export type UserUpdateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -5422,6 +5650,8 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -5465,6 +5695,8 @@ export type UserCreateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5508,6 +5740,8 @@ export type UserUncheckedCreateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5567,6 +5801,8 @@ export type UserUpdateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5610,6 +5846,8 @@ export type UserUncheckedUpdateWithoutNotificationsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -5653,6 +5891,8 @@ export type UserCreateWithoutNotificationMailsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5696,6 +5936,8 @@ export type UserUncheckedCreateWithoutNotificationMailsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5755,6 +5997,8 @@ export type UserUpdateWithoutNotificationMailsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5798,6 +6042,8 @@ export type UserUncheckedUpdateWithoutNotificationMailsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -5841,6 +6087,8 @@ export type UserCreateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
@@ -5884,6 +6132,8 @@ export type UserUncheckedCreateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
   moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
@@ -5943,6 +6193,8 @@ export type UserUpdateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
@@ -5986,6 +6238,8 @@ export type UserUncheckedUpdateWithoutNotificationPreferencesInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
@@ -6028,6 +6282,8 @@ export type UserCreateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6071,6 +6327,8 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6130,6 +6388,8 @@ export type UserUpdateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6173,6 +6433,8 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6216,6 +6478,8 @@ export type UserCreateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6259,6 +6523,8 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6318,6 +6584,8 @@ export type UserUpdateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6361,6 +6629,8 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6404,6 +6674,8 @@ export type UserCreateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6447,6 +6719,8 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6506,6 +6780,8 @@ export type UserUpdateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6549,6 +6825,8 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6592,6 +6870,8 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6635,6 +6915,8 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6694,6 +6976,8 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6737,6 +7021,400 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutPaidReceiptsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPaidReceiptsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPaidReceiptsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPaidReceiptsInput, Prisma.UserUncheckedCreateWithoutPaidReceiptsInput>
+}
+
+export type UserCreateWithoutEarnedReceiptsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutEarnedReceiptsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutEarnedReceiptsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutEarnedReceiptsInput, Prisma.UserUncheckedCreateWithoutEarnedReceiptsInput>
+}
+
+export type UserUpsertWithoutPaidReceiptsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPaidReceiptsInput, Prisma.UserUncheckedUpdateWithoutPaidReceiptsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPaidReceiptsInput, Prisma.UserUncheckedCreateWithoutPaidReceiptsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPaidReceiptsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPaidReceiptsInput, Prisma.UserUncheckedUpdateWithoutPaidReceiptsInput>
+}
+
+export type UserUpdateWithoutPaidReceiptsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPaidReceiptsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserUpsertWithoutEarnedReceiptsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutEarnedReceiptsInput, Prisma.UserUncheckedUpdateWithoutEarnedReceiptsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutEarnedReceiptsInput, Prisma.UserUncheckedCreateWithoutEarnedReceiptsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutEarnedReceiptsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutEarnedReceiptsInput, Prisma.UserUncheckedUpdateWithoutEarnedReceiptsInput>
+}
+
+export type UserUpdateWithoutEarnedReceiptsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutEarnedReceiptsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6780,6 +7458,8 @@ export type UserCreateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
@@ -6823,6 +7503,8 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
   notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
@@ -6882,6 +7564,8 @@ export type UserUpdateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
@@ -6925,6 +7609,8 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
   notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
   notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
@@ -6959,6 +7645,8 @@ export type UserCountOutputType = {
   recoveryCodes: number
   pushSubscriptions: number
   exports: number
+  paidReceipts: number
+  earnedReceipts: number
   notifications: number
   notificationPreferences: number
   notificationMails: number
@@ -6988,6 +7676,8 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   pushSubscriptions?: boolean | UserCountOutputTypeCountPushSubscriptionsArgs
   exports?: boolean | UserCountOutputTypeCountExportsArgs
+  paidReceipts?: boolean | UserCountOutputTypeCountPaidReceiptsArgs
+  earnedReceipts?: boolean | UserCountOutputTypeCountEarnedReceiptsArgs
   notifications?: boolean | UserCountOutputTypeCountNotificationsArgs
   notificationPreferences?: boolean | UserCountOutputTypeCountNotificationPreferencesArgs
   notificationMails?: boolean | UserCountOutputTypeCountNotificationMailsArgs
@@ -7155,6 +7845,20 @@ export type UserCountOutputTypeCountExportsArgs<ExtArgs extends runtime.Types.Ex
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountPaidReceiptsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ReceiptWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountEarnedReceiptsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ReceiptWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountNotificationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.NotificationWhereInput
 }
@@ -7225,6 +7929,8 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   exports?: boolean | Prisma.User$exportsArgs<ExtArgs>
+  paidReceipts?: boolean | Prisma.User$paidReceiptsArgs<ExtArgs>
+  earnedReceipts?: boolean | Prisma.User$earnedReceiptsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
@@ -7300,6 +8006,8 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   pushSubscriptions?: boolean | Prisma.User$pushSubscriptionsArgs<ExtArgs>
   exports?: boolean | Prisma.User$exportsArgs<ExtArgs>
+  paidReceipts?: boolean | Prisma.User$paidReceiptsArgs<ExtArgs>
+  earnedReceipts?: boolean | Prisma.User$earnedReceiptsArgs<ExtArgs>
   notifications?: boolean | Prisma.User$notificationsArgs<ExtArgs>
   notificationPreferences?: boolean | Prisma.User$notificationPreferencesArgs<ExtArgs>
   notificationMails?: boolean | Prisma.User$notificationMailsArgs<ExtArgs>
@@ -7339,6 +8047,8 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     pushSubscriptions: Prisma.$PushSubscriptionPayload<ExtArgs>[]
     exports: Prisma.$ExportPayload<ExtArgs>[]
+    paidReceipts: Prisma.$ReceiptPayload<ExtArgs>[]
+    earnedReceipts: Prisma.$ReceiptPayload<ExtArgs>[]
     notifications: Prisma.$NotificationPayload<ExtArgs>[]
     notificationPreferences: Prisma.$NotificationPreferencePayload<ExtArgs>[]
     notificationMails: Prisma.$NotificationMailPayload<ExtArgs>[]
@@ -7776,6 +8486,8 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   pushSubscriptions<T extends Prisma.User$pushSubscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$pushSubscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PushSubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   exports<T extends Prisma.User$exportsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$exportsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ExportPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  paidReceipts<T extends Prisma.User$paidReceiptsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$paidReceiptsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReceiptPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  earnedReceipts<T extends Prisma.User$earnedReceiptsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$earnedReceiptsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReceiptPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notifications<T extends Prisma.User$notificationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notificationPreferences<T extends Prisma.User$notificationPreferencesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationPreferencesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationPreferencePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   notificationMails<T extends Prisma.User$notificationMailsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$notificationMailsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$NotificationMailPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -8809,6 +9521,54 @@ export type User$exportsArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.ExportScalarFieldEnum | Prisma.ExportScalarFieldEnum[]
+}
+
+/**
+ * User.paidReceipts
+ */
+export type User$paidReceiptsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Receipt
+   */
+  select?: Prisma.ReceiptSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Receipt
+   */
+  omit?: Prisma.ReceiptOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ReceiptInclude<ExtArgs> | null
+  where?: Prisma.ReceiptWhereInput
+  orderBy?: Prisma.ReceiptOrderByWithRelationInput | Prisma.ReceiptOrderByWithRelationInput[]
+  cursor?: Prisma.ReceiptWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ReceiptScalarFieldEnum | Prisma.ReceiptScalarFieldEnum[]
+}
+
+/**
+ * User.earnedReceipts
+ */
+export type User$earnedReceiptsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Receipt
+   */
+  select?: Prisma.ReceiptSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Receipt
+   */
+  omit?: Prisma.ReceiptOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ReceiptInclude<ExtArgs> | null
+  where?: Prisma.ReceiptWhereInput
+  orderBy?: Prisma.ReceiptOrderByWithRelationInput | Prisma.ReceiptOrderByWithRelationInput[]
+  cursor?: Prisma.ReceiptWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ReceiptScalarFieldEnum | Prisma.ReceiptScalarFieldEnum[]
 }
 
 /**

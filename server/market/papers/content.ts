@@ -1,25 +1,59 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../../services.ts";
 import { wholeAccount } from "../accounts/export.ts";
 import type { PendingExport } from "./exports.ts";
 import { ledgerAsCsv, readEntries } from "./ledger.ts";
+import { receiptPaper, statementPaper } from "./papers.ts";
+import { makePdf } from "./pdf/makePdf.ts";
+import { numberReceipts, type Receipt, type ReceiptSubject, readReceipt } from "./receipts.ts";
 import { readStatement, statementAsCsv } from "./statements.ts";
 
+interface File {
+  fileName: string;
+  content: Uint8Array;
+}
+
 /** Returns an export's file. */
-export async function contentOf(
-  services: Services,
-  wanted: PendingExport,
-): Promise<{ fileName: string; content: Uint8Array }> {
-  const { database, clock } = services;
+export async function contentOf(services: Services, wanted: PendingExport): Promise<File> {
+  const { database, clock, settings } = services;
   const { kind, format, userId, month } = wanted;
   const today = clock.now().toISOString().slice(0, 10);
-  const file = (name: string, text: string) => ({ fileName: `${name}.${format}`, content: Buffer.from(text) });
-  if (kind === "ledger") {
-    const entries = await database.snapshot((snapshot) => readEntries(snapshot, userId));
-    return file(`ledger-${today}`, format === "csv" ? ledgerAsCsv(entries) : JSON.stringify({ entries }));
+  const file = (name: string, content: string | Uint8Array) => ({
+    fileName: `${name}.${format}`,
+    content: typeof content === "string" ? Buffer.from(content) : content,
+  });
+  switch (kind) {
+    case "ledger": {
+      const entries = await database.snapshot((snapshot) => readEntries(snapshot, userId));
+      return file(`ledger-${today}`, format === "csv" ? ledgerAsCsv(entries) : JSON.stringify({ entries }));
+    }
+    case "account":
+      return file(`account-${today}`, JSON.stringify(await wholeAccount(services, userId)));
+    case "receipt": {
+      const receipt = await numberedReceipt(services, wanted);
+      const content = format === "pdf" ? await makePdf(receiptPaper(receipt, settings)) : JSON.stringify({ receipt });
+      return file(`receipt-${receipt.number}`, content);
+    }
+    case "statement": {
+      const timeZone = settings.operatorTimeZone;
+      const statement = await readStatement(database, userId, { month: month ?? "", timeZone });
+      if (statement === null) throw new Error(`the wallet has no statement of ${month}`);
+      if (format === "csv") return file(`statement-${month}`, statementAsCsv(statement));
+      if (format === "json") return file(`statement-${month}`, JSON.stringify(statement));
+      return file(`statement-${month}`, await makePdf(await statementPaper(services, userId, statement)));
+    }
   }
-  if (kind === "account") return file(`account-${today}`, JSON.stringify(await wholeAccount(services, userId)));
-  const timeZone = services.settings.operatorTimeZone;
-  const statement = await readStatement(database, userId, { month: month ?? "", timeZone });
-  if (statement === null) throw new Error(`the wallet has no statement of ${month}`);
-  return file(`statement-${month}`, format === "csv" ? statementAsCsv(statement) : JSON.stringify(statement));
+}
+
+const NUMBERED_WITHIN_MS = 5_000;
+
+/** A receipt is numbered within a second of its payment, unless another transaction that began before it is still under way. */
+async function numberedReceipt(services: Services, subject: ReceiptSubject): Promise<Receipt> {
+  for (let waitedMs = 0; ; waitedMs += 100) {
+    const receipt = await readReceipt(services.database, subject);
+    if (receipt !== null) return receipt;
+    if (waitedMs > NUMBERED_WITHIN_MS) throw new Error("the receipt has no number yet");
+    await numberReceipts(services);
+    if (waitedMs > 0) await sleep(100);
+  }
 }

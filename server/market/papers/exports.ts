@@ -6,6 +6,7 @@ import type { Services } from "../../services.ts";
 import { type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { DOWNLOAD_EXPIRES_IN_SECONDS } from "../uploads/artifacts.ts";
+import type { ReceiptSubject } from "./receipts.ts";
 
 /** Source: docs/contract.md "Limits". */
 const MAX_UNFINISHED = 5;
@@ -16,7 +17,8 @@ export const exportColumns = sql`
   x.id, x.kind, x.format, x.status, x.file_name AS "fileName", x.bytes, x.created_at AS "createdAt", x.expires_at AS "expiresAt"`;
 
 /** An export that is to be made. */
-export type PendingExport = CreateExport & { id: string; userId: string; attempts: number };
+export type PendingExport = Pick<ExportRecord, "id" | "kind" | "format"> &
+  ReceiptSubject & { userId: string; month: string | null; attempts: number };
 
 /** Where the file is. No upload URL leads there. */
 export const storageKeyOf = (exportId: string) => `${SEALED_PREFIX}exports/${exportId}`;
@@ -24,6 +26,7 @@ export const storageKeyOf = (exportId: string) => `${SEALED_PREFIX}exports/${exp
 export const mimeTypes: Record<ExportRecord["format"], string> = {
   csv: "text/csv; charset=utf-8",
   json: "application/json",
+  pdf: "application/pdf",
 };
 
 /** What this caller may see of their own: not what is over, and as a key not the whole account, which only sessions read. */
@@ -36,11 +39,12 @@ export function shownTo({ principal, clock }: { principal: Principal } & Pick<Se
 export async function addExport(
   tx: Transaction,
   { userId, clock }: { userId: string } & Pick<Services, "clock">,
-  { kind, format, month }: CreateExport,
+  { kind, format, month, taskId, topupId, payoutId }: CreateExport,
 ): Promise<ExportRecord> {
   const [added] = await tx.query<ExportRecord>(sql`
-    INSERT INTO exports AS x (user_id, kind, format, month, expires_at)
-    SELECT ${userId}::uuid, ${kind}, ${format}, ${month ?? null}, service_now() + make_interval(days => ${KEPT_DAYS})
+    INSERT INTO exports AS x (user_id, kind, format, month, task_id, topup_id, payout_id, expires_at)
+    SELECT ${userId}::uuid, ${kind}, ${format}, ${month ?? null}, ${taskId ?? null}::uuid, ${topupId ?? null}::uuid,
+           ${payoutId ?? null}::uuid, service_now() + make_interval(days => ${KEPT_DAYS})
     WHERE (SELECT count(*) FROM exports
            WHERE user_id = ${userId}::uuid AND status = 'pending' AND expires_at > ${clock.now().toISOString()}::timestamptz
           ) < ${MAX_UNFINISHED}

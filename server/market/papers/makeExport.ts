@@ -24,7 +24,8 @@ export async function makeExport(services: Services, { exportId }: JobPayload<"m
   const pending = await takeLease<PendingExport>(database, lease, {
     row: sql`id = ${exportId}::uuid AND status = 'pending' AND expires_at > ${now}`,
     set: sql`attempts = attempts + 1`,
-    returning: sql`id, user_id AS "userId", kind, format, month, attempts`,
+    returning: sql`id, user_id AS "userId", kind, format, month, task_id AS "taskId", topup_id AS "topupId",
+                   payout_id AS "payoutId", attempts`,
   });
   if (pending === null) return;
   try {

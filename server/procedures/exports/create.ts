@@ -11,10 +11,10 @@ export const create = signedIn
     rest: { method: "POST", path: "/exports", status: 202 },
     summary: "Ask for a file",
     description:
-      "Makes a file of your ledger, of a month of your wallet or of your whole account, in the background. Read the export, or wait " +
+      "Makes a file of your ledger, of a month of your wallet, of a payment or of your whole account, in the background. Read the export, or wait " +
       "for the event `export.ready`, until it is `ready` and has a `downloadUrl`. It is deleted after 7 days. At most five " +
       "exports of a user are unfinished at the same time.",
-    errors: ["not_found", "limit_reached"],
+    errors: ["not_found", "wrong_status", "limit_reached"],
   })
   .input(CreateExport)
   .output(z.object({ export: Export.meta({ description: "The new export." }) }))

@@ -32,6 +32,8 @@ const { services } = createServices(
       passwordBlocklist: "off",
       processorPollSeconds: 300,
       operatorTimeZone: "UTC",
+      operator: { name: null, address: null, taxId: null },
+      operatorPaper: "A4" as const,
       spamGuard: false,
       moderatorTotp: false,
       oauthClientsFile: null,

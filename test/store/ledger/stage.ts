@@ -102,6 +102,8 @@ export class Stage {
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         operatorTimeZone: "UTC",
+        operator: { name: null, address: null, taxId: null },
+        operatorPaper: "A4" as const,
         spamGuard: false,
         moderatorTotp: false,
         oauthClientsFile: null,

@@ -1072,12 +1072,14 @@ class Export(Model):
     """A file that you take away."""
 
     id: str
-    kind: Literal["ledger", "statement", "account"] | str
-    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
-    that the service knows about you, which only a browser session may ask for.
+    kind: Literal["ledger", "statement", "receipt", "account"] | str
+    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one payment.
+    `account`: everything that the service knows about you, which only a browser session may ask for.
     """
-    format: Literal["csv", "json"] | str
-    """Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`."""
+    format: Literal["csv", "json", "pdf"] | str
+    """Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of
+    `account`: `json`.
+    """
     status: Literal["pending", "ready", "failed"] | str
     """`pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again."""
     file_name: str | None
@@ -1115,12 +1117,14 @@ class ExportRecord(Model):
     """A file that you take away, without a link to it."""
 
     id: str
-    kind: Literal["ledger", "statement", "account"] | str
-    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
-    that the service knows about you, which only a browser session may ask for.
+    kind: Literal["ledger", "statement", "receipt", "account"] | str
+    """`ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one payment.
+    `account`: everything that the service knows about you, which only a browser session may ask for.
     """
-    format: Literal["csv", "json"] | str
-    """Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`."""
+    format: Literal["csv", "json", "pdf"] | str
+    """Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of
+    `account`: `json`.
+    """
     status: Literal["pending", "ready", "failed"] | str
     """`pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again."""
     file_name: str | None

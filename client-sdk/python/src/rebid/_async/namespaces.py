@@ -2311,31 +2311,43 @@ class AsyncExportsApi(_AsyncNamespace):
     async def create(
         self,
         *,
-        kind: Literal["ledger", "statement", "account"],
-        format: Literal["csv", "json"],
+        kind: Literal["ledger", "statement", "receipt", "account"],
+        format: Literal["csv", "json", "pdf"],
         month: str | None = None,
+        task_id: str | None = None,
+        topup_id: str | None = None,
+        payout_id: str | None = None,
         **options: Unpack[TryOptions],
     ) -> CreateExportResponse:
         """Ask for a file.
 
-        Makes a file of your ledger, of a month of your wallet or of your whole account, in the background. Read the
-        export, or wait for the event `export.ready`, until it is `ready` and has a `download_url`. It is deleted
-        after 7 days. At most five exports of a user are unfinished at the same time.
+        Makes a file of your ledger, of a month of your wallet, of a payment or of your whole account, in the
+        background. Read the export, or wait for the event `export.ready`, until it is `ready` and has a
+        `download_url`. It is deleted after 7 days. At most five exports of a user are unfinished at the same time.
 
         `POST /exports`. With any credentials.
 
         - `kind`: `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet.
-        `account`: everything that the service knows about you, which only a browser session may ask for.
-        - `format`: Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`.
+        `receipt`: one payment. `account`: everything that the service knows about you, which only a browser session
+        may ask for.
+        - `format`: Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or
+        `pdf`; of `account`: `json`.
         - `month`: Of a `statement`: its month, in the operator's time zone. Up to 7 characters.
+        - `task_id`: Of a `receipt`: the task that was paid for.
+        - `topup_id`: Of a `receipt`: the top-up that was credited.
+        - `payout_id`: Of a `receipt`: the payout that was paid.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `limit_reached` (409),
-        `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+        `limit_reached` (409), `idempotency_conflict` (409).
         """
         return await self._transport.call(
             "POST",
             "/exports",
-            {"kind": kind, "format": format, **given(month=month)},
+            {
+                "kind": kind,
+                "format": format,
+                **given(month=month, taskId=task_id, topupId=topup_id, payoutId=payout_id),
+            },
             options,
             "keyed",
             records.CreateExportResponse,
