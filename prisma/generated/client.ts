@@ -247,6 +247,11 @@ export type PushKey = Prisma.PushKeyModel
  */
 export type PushSubscription = Prisma.PushSubscriptionModel
 /**
+ * Model Receipt
+ * A receipt, and before it has a number, the note that there is to be one. Constraints and triggers are in the migration.
+ */
+export type Receipt = Prisma.ReceiptModel
+/**
  * Model IdempotencyKey
  * 
  */

@@ -791,14 +791,23 @@ export interface CreateApiKey {
 
 export interface CreateExport {
   /**
-   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
-   * that the service knows about you, which only a browser session may ask for.
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one payment.
+   * `account`: everything that the service knows about you, which only a browser session may ask for.
    */
-  kind: "ledger" | "statement" | "account";
-  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
-  format: "csv" | "json";
+  kind: "ledger" | "statement" | "receipt" | "account";
+  /**
+   * Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of
+   * `account`: `json`.
+   */
+  format: "csv" | "json" | "pdf";
   /** Of a `statement`: its month, in the operator's time zone. Up to 7 characters. */
   month?: string | undefined;
+  /** Of a `receipt`: the task that was paid for. */
+  taskId?: string | undefined;
+  /** Of a `receipt`: the top-up that was credited. */
+  topupId?: string | undefined;
+  /** Of a `receipt`: the payout that was paid. */
+  payoutId?: string | undefined;
 }
 
 export interface CreateExportResponse {
@@ -1223,12 +1232,15 @@ export interface EventPage {
 export interface Export {
   id: string;
   /**
-   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
-   * that the service knows about you, which only a browser session may ask for.
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one payment.
+   * `account`: everything that the service knows about you, which only a browser session may ask for.
    */
-  kind: "ledger" | "statement" | "account";
-  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
-  format: "csv" | "json";
+  kind: "ledger" | "statement" | "receipt" | "account";
+  /**
+   * Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of
+   * `account`: `json`.
+   */
+  format: "csv" | "json" | "pdf";
   /** `pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again. */
   status: "pending" | "ready" | "failed";
   /** Null until it is ready. */
@@ -1269,12 +1281,15 @@ export interface ExportReadyEvent {
 export interface ExportRecord {
   id: string;
   /**
-   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `account`: everything
-   * that the service knows about you, which only a browser session may ask for.
+   * `ledger`: all entries of your ledger, newest first. `statement`: a month of your wallet. `receipt`: one payment.
+   * `account`: everything that the service knows about you, which only a browser session may ask for.
    */
-  kind: "ledger" | "statement" | "account";
-  /** Of `ledger` and `statement`: `csv` or `json`; of `account`: `json`. */
-  format: "csv" | "json";
+  kind: "ledger" | "statement" | "receipt" | "account";
+  /**
+   * Of `ledger`: `csv` or `json`; of `statement`: `csv`, `json` or `pdf`; of `receipt`: `json` or `pdf`; of
+   * `account`: `json`.
+   */
+  format: "csv" | "json" | "pdf";
   /** `pending`: being made, mostly within seconds. `failed`: it could not be made. Ask again. */
   status: "pending" | "ready" | "failed";
   /** Null until it is ready. */

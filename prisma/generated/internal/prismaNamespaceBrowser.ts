@@ -92,6 +92,7 @@ export const ModelName = {
   ReconciliationState: 'ReconciliationState',
   PushKey: 'PushKey',
   PushSubscription: 'PushSubscription',
+  Receipt: 'Receipt',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   EventLogQueueRow: 'EventLogQueueRow',
@@ -747,6 +748,24 @@ export const PushSubscriptionScalarFieldEnum = {
 } as const
 
 export type PushSubscriptionScalarFieldEnum = (typeof PushSubscriptionScalarFieldEnum)[keyof typeof PushSubscriptionScalarFieldEnum]
+
+
+export const ReceiptScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  topupId: 'topupId',
+  payoutId: 'payoutId',
+  payerId: 'payerId',
+  payerName: 'payerName',
+  payeeId: 'payeeId',
+  payeeName: 'payeeName',
+  paidAt: 'paidAt',
+  operator: 'operator',
+  year: 'year',
+  number: 'number'
+} as const
+
+export type ReceiptScalarFieldEnum = (typeof ReceiptScalarFieldEnum)[keyof typeof ReceiptScalarFieldEnum]
 
 
 export const IdempotencyKeyScalarFieldEnum = {
