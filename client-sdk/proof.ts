@@ -34,7 +34,7 @@ type True<_Proof extends true> = true;
 type Methods = {
   [Namespace in keyof Outputs]: Omit<
     Rebid[Namespace],
-    "follow" | "waitFor" | "uploadSample" | "uploadDelivery" | "uploadFile"
+    "follow" | "wait" | "waitFor" | "uploadSample" | "uploadDelivery" | "uploadFile"
   >;
 };
 type MethodInputs = {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Approval } from "./schemas/approval.ts";
 import { InputIssue } from "./schemas/inputIssue.ts";
 import { type Scope, scopes } from "./schemas/scope.ts";
 
@@ -41,6 +42,15 @@ export const errorCatalogue = {
     status: 403,
     message: "This is more than the API key may still spend; see `limitCents` and `spentCents`.",
   },
+  approval_required: {
+    status: 403,
+    message:
+      "The owner of the API key must approve this; see `approval`. Wait for the event `approval.decided`, then repeat the request with the same `Idempotency-Key` to get its answer.",
+  },
+  approval_declined: {
+    status: 403,
+    message: "The owner of the API key has said no to exactly this; see `approval.reason`. Do something else.",
+  },
   not_found: { status: 404, message: "Not found." },
   method_not_allowed: { status: 405, message: "This path does not support the method; see the `Allow` header." },
   wrong_status: { status: 409, message: "The status of the task or bid does not allow this." },
@@ -64,6 +74,10 @@ export const errorCatalogue = {
   },
   account_in_use: { status: 409, message: "The account cannot be closed yet; `open` says why." },
   bid_changed: { status: 409, message: "The bid's price is no longer the expected one; see `priceCents`." },
+  approval_changed: {
+    status: 409,
+    message: "Nothing was done, because something has changed since you looked; see `approval`.",
+  },
   idempotency_conflict: {
     status: 409,
     message: "This `Idempotency-Key` was used for another operation or with other input. Use a new key.",
@@ -155,6 +169,10 @@ export interface ErrorDetails {
   /** How many a user may have, for `limit_reached`. */
   limit?: number;
   taskId?: string;
+  /** What was asked or decided; null in a dry run. */
+  approval?: Partial<Approval> | ApprovalLink | null;
+  amountCents?: number;
+  aboveCents?: number;
   open?: OpenMatter[];
   retryAfterSeconds?: number;
 }
@@ -168,6 +186,23 @@ const Violation = z
   .meta({ id: "LimitViolation", description: "A limit that an upload exceeds." });
 
 const cents = z.int();
+
+/** Where the owner of a key answers. */
+export interface ApprovalLink {
+  id: string;
+  url: string;
+  expiresAt: string;
+}
+
+const ErrorApproval = Approval.partial()
+  .extend({
+    url: z.string().optional().meta({ description: "With `approval_required`: the page on which the owner answers." }),
+  })
+  .meta({
+    id: "ErrorApproval",
+    description:
+      "With `approval_required`: `id`, `url` and `expiresAt`. With `approval_declined`: `id` and `reason`. With `approval_changed`: the whole approval, as it is now.",
+  });
 
 /** The body of every error over REST; `error.data` over tRPC. */
 export const ErrorBody = z
@@ -198,6 +233,13 @@ export const ErrorBody = z
     taskId: z.uuid().optional().meta({
       description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
     }),
+    approval: ErrorApproval.nullable().optional().meta({
+      description: "What the owner of the API key was asked; null in a dry run, which asks nobody.",
+    }),
+    amountCents: cents.optional().meta({ description: "With `approval_required` in a dry run: what it comes to." }),
+    aboveCents: cents
+      .optional()
+      .meta({ description: "With `approval_required` in a dry run: what the key may do alone." }),
     open: z.array(OpenMatter).optional().meta({ description: "With `account_in_use`: what must be finished first." }),
   })
   .meta({ id: "ApiError", description: "The body of every error." });

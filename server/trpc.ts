@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { getTRPCErrorFromUnknown, initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
+import { askOwner, awaitDecision } from "./auth/approvals/ask.ts";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody } from "./errors.ts";
 import type { Client } from "./limits/address.ts";
@@ -48,6 +49,10 @@ export interface Context extends Services {
   readonly idempotencyKey?: string;
   /** The header `Dry-Run` as it was sent. */
   readonly dryRun?: string;
+  /** How what a person has approved is done: in the transaction of the decision. */
+  readonly decision?: Changes;
+  /** In a dry run: called in place of a refusal when the owner of the API key would have to approve it. */
+  readonly onApprovalNeeded?: () => void;
   /** Sets a header of the response; does nothing without HTTP. */
   setHeader(name: string, value: string): void;
 }
@@ -198,22 +203,25 @@ function authorized<Caller extends Principal>(
     },
     ({ ctx, meta, path, getRawInput }, caller, pause) => ({
       ...{ ...caller, pause },
-      ...openChanges({
-        ...{
-          database: ctx.database,
-          log: ctx.log,
-          userId: caller.userId,
-          keyId: caller.principal.kind === "apiKey" ? caller.principal.keyId : null,
-          idempotencyKey: caller.idempotencyKey,
-          pause,
-        },
-        isDryRun: takesDryRun(meta) && isDryRun(ctx),
-        operation: path,
-        readInput: getRawInput,
-        showsSecret: meta.showsSecret ?? false,
-        markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
-        hasLeft: () => ctx.client.left.aborted,
-      }),
+      ...(ctx.decision ??
+        openChanges({
+          ...{
+            database: ctx.database,
+            log: ctx.log,
+            userId: caller.userId,
+            keyId: caller.principal.kind === "apiKey" ? caller.principal.keyId : null,
+            idempotencyKey: caller.idempotencyKey,
+            pause,
+          },
+          isDryRun: takesDryRun(meta) && isDryRun(ctx),
+          operation: path,
+          readInput: getRawInput,
+          showsSecret: meta.showsSecret ?? false,
+          markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
+          hasLeft: () => ctx.client.left.aborted,
+          askOwner: (question) => askOwner(ctx, caller.principal, question),
+          awaitDecision: (approvalId) => awaitDecision(ctx, caller.principal, approvalId),
+        })),
     }),
   );
 }

@@ -16,6 +16,8 @@ export interface Schema extends Omit<Limits, "items"> {
   items?: Schema;
   properties?: Record<string, Schema>;
   required?: string[];
+  /** A schema for an object with any fields; `false` for one without others. */
+  additionalProperties?: boolean | Schema;
   description?: string;
 }
 
@@ -99,7 +101,8 @@ function typeText(schema: Schema, direction: Direction): string {
 
 const arrayText = (item: string): string => (/^[\w.]+$/.test(item) ? `${item}[]` : `(${item})[]`);
 
-function objectText({ properties = {}, required = [] }: Schema, direction: Direction): string {
+function objectText({ properties = {}, required = [], additionalProperties }: Schema, direction: Direction): string {
+  if (typeof additionalProperties === "object") return "Record<string, unknown>";
   if (Object.keys(properties).length === 0) return "Record<string, never>";
   const fields = Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name);

@@ -1,3 +1,4 @@
+import { Approvals } from "./approvals.ts";
 import { Bids } from "./bids.ts";
 import type { Call } from "./call.ts";
 import { Events } from "./events.ts";
@@ -20,6 +21,7 @@ import { Transport } from "./transport.ts";
 export class Rebid {
   readonly auth: generated.AuthApi;
   readonly keys: generated.KeysApi;
+  readonly approvals: Approvals;
   readonly wallet: generated.WalletApi;
   readonly tasks: Tasks;
   readonly bids: Bids;
@@ -46,6 +48,7 @@ export class Rebid {
     this.#requests = requests;
     this.auth = new generated.AuthApi(requests);
     this.keys = new generated.KeysApi(requests);
+    this.approvals = new Approvals(requests);
     this.wallet = new generated.WalletApi(requests);
     this.tasks = new Tasks(requests);
     this.bids = new Bids(requests);

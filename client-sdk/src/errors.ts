@@ -56,6 +56,12 @@ export class RebidError extends Error {
   readonly limit: ApiError["limit"];
   /** With `spam_guard`: the newest task with the same text. */
   readonly taskId: ApiError["taskId"];
+  /** With `approval_required`: where a person answers. With `approval_declined`: why not. */
+  readonly approval: ApiError["approval"];
+  /** With `approval_required` in a dry run: what it comes to. */
+  readonly amountCents: ApiError["amountCents"];
+  /** With `approval_required` in a dry run: what the key may do alone. */
+  readonly aboveCents: ApiError["aboveCents"];
   /** With `account_in_use`: what must be finished first. */
   readonly open: ApiError["open"];
 
@@ -80,6 +86,9 @@ export class RebidError extends Error {
     this.spentCents = known?.spentCents;
     this.limit = known?.limit;
     this.taskId = known?.taskId;
+    this.approval = known?.approval;
+    this.amountCents = known?.amountCents;
+    this.aboveCents = known?.aboveCents;
     this.open = known?.open;
   }
 }

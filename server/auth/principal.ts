@@ -19,7 +19,7 @@ export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
   | ({ kind: "apiKey" } & KeyHolder);
 
-interface KeyHolder {
+export interface KeyHolder {
   userId: string;
   keyId: string;
   scopes: readonly Scope[];
@@ -28,6 +28,8 @@ interface KeyHolder {
   approvalAboveCents: number | null;
   /** Whether this is a connected app, with an access token. */
   isGrant: boolean;
+  /** Of a key that does what a person has approved: who that was. */
+  approvedBy?: string;
 }
 
 /** Whether this is a moderator's session, which has proved a second factor if that is required. */

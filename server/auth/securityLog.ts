@@ -19,6 +19,7 @@ export const securityActions = {
   "access.denied": "a call was refused with 401 or 403",
   "key.created": "an API key was created",
   "key.revoked": "an API key was revoked",
+  "approval.decided": "an owner approved or declined what an API key asks",
   "role.granted": "an operator made a user a moderator",
   "role.revoked": "an operator took the role of moderator away",
   "user.suspended": "a moderator or an operator suspended a user",

@@ -28,12 +28,14 @@ export const apiKeyColumns = (now: Date | "database"): Sql => sql`
  * Counts what the caller spends, in the transaction that spends it, if the caller is an API key with a limit. It locks the
  * key's row until the commit, after the task's and before the wallets', so that the key's changes are counted one after
  * another, over all processes.
+ * @param isDecidedByOwner whether the key's owner decides about it: then it counts, whatever the limit is
  * @throws ApiError `spend_limit` with `limitCents` and `spentCents`. Source: docs/contract.md "Authentication".
  */
 export async function countSpending(
   tx: Transaction,
   { principal, clock }: { principal: Principal; clock: Clock },
   cents: number,
+  isDecidedByOwner = false,
 ): Promise<void> {
   if (principal.kind !== "apiKey" || !principal.hasSpendLimit) return;
   const now = timestamp(clock.now());
@@ -41,7 +43,8 @@ export async function countSpending(
   const counted = await tx.query(sql`
     UPDATE api_keys k SET spent_cents = ${spentCents(now)} + ${cents}::bigint,
                           spent_since = greatest(k.spent_since, ${periodStart(now)})
-    WHERE k.id = ${principal.keyId}::uuid AND ${spentCents(now)} + ${cents}::bigint <= k.spend_limit_cents RETURNING 1`);
+    WHERE k.id = ${principal.keyId}::uuid
+      AND (${isDecidedByOwner} OR ${spentCents(now)} + ${cents}::bigint <= k.spend_limit_cents) RETURNING 1`);
   if (counted.length > 0) return;
   const [limit] = await tx.query<{ limitCents: number; spentCents: number }>(sql`
     SELECT k.spend_limit_cents AS "limitCents", ${spentCents(now)} AS "spentCents"

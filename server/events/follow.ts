@@ -34,8 +34,9 @@ function look(call: FollowingCall, reader: Reader, question: { after: After; lim
   return call.turns.run(turn, () => readLog(call.database, reader, question));
 }
 
-function readerOf({ userId }: Principal, types: Question["types"]): Reader {
-  return { userId, types: types === undefined ? null : new Set(types) };
+function readerOf(principal: Principal, types: Question["types"]): Reader {
+  const keyId = principal.kind === "apiKey" ? principal.keyId : null;
+  return { userId: principal.userId, keyId, types: types === undefined ? null : new Set(types) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../store/connection.ts";
 import { type Log, logFailure } from "../store/logFailure.ts";
 import type { LogPosition } from "./cursor.ts";
-import { advanceLog, isSame, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
+import { advanceLog, isSame, type LoggedEvent, maySee, type NewEvent, type Reader, readTail } from "./log.ts";
 import { type SeatLimits, Seats } from "./seats.ts";
 
 /** The end of the log is looked up this often while somebody waits, which is how late an event can be noticed. */
@@ -204,7 +204,8 @@ export class EventFollower {
       for (const waiter of this.#concernedBy(event)) {
         const { after, reader } = waiter;
         if (event.position <= after.position) continue;
-        if (reader.types === null || reader.types.has(event.event.type)) waiter.found.push(event);
+        const isWanted = reader.types === null || reader.types.has(event.event.type);
+        if (isWanted && maySee(reader, event.event)) waiter.found.push(event);
       }
     }
     for (const waiter of this.#all()) if (waiter.found.length > 0) waiter.end("events");

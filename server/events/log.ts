@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import type { LogEvent, LogEventType } from "../schemas/event.ts";
+import { type LogEvent, type LogEventType, typesOfOneKey } from "../schemas/event.ts";
 import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
 import { type CursorField, type Cursors, type LogPosition, NIL_UUID, notACursor, type SentPosition } from "./cursor.ts";
 
@@ -12,8 +12,21 @@ export interface LoggedEvent extends LogPosition {
 /** Whose events to read, and of which types; null for all of them. */
 export interface Reader {
   userId: string;
+  /** The API key that reads; null for a session. */
+  keyId: string | null;
   types: ReadonlySet<LogEventType> | null;
 }
+
+/** Whether this reader may see an event that concerns its user. */
+export const maySee = ({ keyId }: Reader, { data }: LogEvent): boolean =>
+  keyId === null || !("approval" in data) || data.approval.keyId === keyId;
+
+/** As `maySee`, for `event_log_entries`. Such events are rare, so each is looked up. */
+const seenBy = (keyId: string | null): Sql =>
+  keyId === null
+    ? empty
+    : sql`AND (type <> ALL (${typesOfOneKey}::text[]) OR EXISTS (
+        SELECT FROM events e WHERE e.id = event_id AND e.data #>> '{approval,keyId}' = ${keyId}))`;
 
 /** Maximum number of events that are numbered by one statement. */
 const NUMBERED_AT_ONCE = 1_000;
@@ -99,7 +112,7 @@ async function assertFromBeforeEncryption(
 /** Merges two ranges: the reader's own events, and everyone's. Each is a scan of an index that ends with the page. */
 function readBetween(
   connection: Connection,
-  { userId, types }: Reader,
+  { userId, keyId, types }: Reader,
   after: number,
   end: LogPosition,
   limit: number,
@@ -110,7 +123,7 @@ function readBetween(
     sql`
       SELECT * FROM (
         (SELECT position, event_id FROM event_log_entries
-         WHERE user_id = ${userId}::uuid AND position > ${after} AND position <= ${end.position} ${ofTypes}
+         WHERE user_id = ${userId}::uuid AND position > ${after} AND position <= ${end.position} ${ofTypes} ${seenBy(keyId)}
          ORDER BY position LIMIT ${limit})
         UNION ALL
         (SELECT position, event_id FROM event_log

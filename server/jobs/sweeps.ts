@@ -1,4 +1,5 @@
 import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
+import { endOverdueApproval, findOverdueApprovals } from "../auth/approvals/end.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { findLapsedAgreements, lapseAgreement } from "../market/agreements/lapse.ts";
 import { findDueExports, makeExport } from "../market/papers/makeExport.ts";
@@ -60,6 +61,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   overdueTasks: sweep(findOverdueTasks, expireTask),
   overdueRounds: sweep(findOverdueRounds, endOverdueRound),
   lapsedAgreements: sweep(findLapsedAgreements, lapseAgreement),
+  overdueApprovals: sweep(findOverdueApprovals, endOverdueApproval),
   suspendedUsers: sweep(findWindingDown, windDown),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),

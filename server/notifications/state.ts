@@ -6,6 +6,7 @@ export const stateJoins: Sql = sql`
   LEFT JOIN bids b ON b.id = (e.data #>> '{bid,id}')::uuid
   LEFT JOIN questions q ON q.id = (e.data #>> '{question,id}')::uuid
   LEFT JOIN agreements a ON a.id = (e.data #>> '{agreement,id}')::uuid
+  LEFT JOIN approvals ap ON ap.id = (e.data #>> '{approval,id}')::uuid
   LEFT JOIN messages m ON m.id = (e.data #>> '{message,id}')::uuid
   LEFT JOIN conversations c ON c.bid_id = m.bid_id AND c.user_id = n.user_id`;
 
@@ -24,6 +25,7 @@ export const waits: Sql = sql`
     WHEN 'task.changes_requested' THEN t.status = 'awarded' AND ${isSameDelivery}
     WHEN 'task.changes_declined' THEN t.status = 'delivered' AND ${isSameDelivery}
     WHEN 'question.asked' THEN t.status = 'open' AND q.answer IS NULL AND q.removed_at IS NULL
+    WHEN 'approval.requested' THEN ap.status = 'pending'
     WHEN 'agreement.proposed' THEN a.status = 'pending'
     -- It asks for nothing, and is of no use when nobody can bid any more.
     WHEN 'task.created' THEN CASE WHEN t.status <> 'open' THEN false END

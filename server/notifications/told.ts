@@ -64,6 +64,8 @@ export const told: Record<LogEventType, Rule> = {
   "topup.reversed": { kind: "money", to: "everyone" },
   "payout.updated": { kind: "money", to: "everyone" },
   "export.ready": { kind: "money", to: "everyone" },
+  "approval.requested": { kind: "deadlines", to: "everyone" },
+  "approval.decided": { kind: "work", to: "everyone", isMinor: true },
   "key.created": { kind: "account", to: "everyone", alsoOwn: true },
   "password.changed": { kind: "account", to: "everyone", alsoOwn: true },
   "account.suspended": { kind: "account", to: "everyone", alsoOwn: true },

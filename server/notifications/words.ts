@@ -1,4 +1,5 @@
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
+import { answerWords, payoutWords } from "./statusWords.ts";
 
 /** Who reads a notification. */
 export interface Reader {
@@ -235,6 +236,18 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
     text: (data, reader) => `Download it by ${timeFor(data.export.expiresAt, reader)}. After that it is deleted.`,
     own: (data) => `asked for ${data.export.fileName}`,
   },
+  "approval.requested": {
+    title: ({ approval }) => `Your agent asks for your approval of ${money(approval.amountCents)}`,
+    text: ({ approval }, reader) =>
+      `${approval.summary} Answer by ${timeFor(approval.expiresAt, reader)}. Without an answer, nothing happens.`,
+    ask: ({ approval }, reader) => `answer by ${timeFor(approval.expiresAt, reader)}`,
+    own: ({ approval }) => `asks for your approval of ${money(approval.amountCents)}`,
+  },
+  "approval.decided": {
+    title: ({ approval }) => `${answerWords[approval.status]}: ${approval.summary}`,
+    text: ({ approval }) => (approval.status === "approved" ? "It was done." : "Nothing was done."),
+    own: ({ approval }) => `did what you approved: ${approval.summary}`,
+  },
   "key.created": {
     title: ({ key }) => `A new API key: ${quoted(key.label)}`,
     text: () => "If it was not you, revoke it and change your password.",
@@ -252,14 +265,6 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   },
 };
 
-const payoutWords = {
-  pending: { title: "being prepared", text: "It is on its way soon." },
-  waiting_funds: { title: "it waits", text: "It is tried again until it can be paid. You need not do anything." },
-  in_transit: { title: "on its way", text: "Your bank will have it in a few days." },
-  paid: { title: "it was paid", text: "Your bank has it." },
-  failed: { title: "it failed", text: "The money is back in your wallet. Check your bank details." },
-} as const;
-
 function termsOf(agreement: Data<"agreement.ended">["agreement"], reader: Reader): string {
   if (agreement.kind === "extend") return `The delivery would be due by ${timeFor(agreement.deliveryDueAt, reader)}. `;
   if (agreement.kind === "settle") return `The bidder's part would be ${money(agreement.bidderCents ?? 0)}. `;
@@ -275,6 +280,7 @@ function pathOf({ data }: LogEvent): string {
   if ("payout" in data) return "/app/wallet/payouts";
   if ("export" in data) return data.export.kind === "account" ? "/app/account" : "/app/wallet";
   if ("topup" in data) return "/app/wallet";
+  if ("approval" in data) return `/app/approvals/${data.approval.id}`;
   return "key" in data ? "/app/keys" : "/app/account";
 }
 

@@ -1,5 +1,6 @@
 import { router } from "../trpc.ts";
 import { agreementsRouter } from "./agreements/router.ts";
+import { approvalsRouter } from "./approvals/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
@@ -22,6 +23,7 @@ import { webhooksRouter } from "./webhooks/router.ts";
 export const appRouter = router({
   auth: authRouter,
   keys: keysRouter,
+  approvals: approvalsRouter,
   wallet: walletRouter,
   tasks: tasksRouter,
   bids: bidsRouter,

@@ -2,6 +2,7 @@ import { ApiError } from "../errors.ts";
 import { ProcessorRefused } from "../gateways/processorErrors.ts";
 import type { Work } from "../store/database.ts";
 import { extendingLease } from "../store/lease.ts";
+import { ApprovalNeeded, KeyIsBound } from "./approvalNeeded.ts";
 import * as kept from "./keptAnswers.ts";
 import { actorOf, type Key, KeyTaken } from "./key.ts";
 
@@ -44,6 +45,7 @@ export async function changeUnderLease<Result>(key: Key, ask: Ask<Result>): Prom
     const known = await key.find<Result>();
     const answer = key.answerOf(known);
     if (answer !== null) return answer.result;
+    if (known !== null && known.approvalId !== null) throw new KeyIsBound(known.approvalId);
     if (known === null || known.isAbandoned) {
       const claim = await kept.takeClaim(database, request);
       const changed = claim && (await askUnderLease(key, claim, ask));
@@ -90,5 +92,6 @@ async function askUnderLease<Result>(
 
 /** True if the request was refused for good, so that nothing of it can still happen. */
 function isRefusal(error: unknown): boolean {
-  return error instanceof ProcessorRefused || (error instanceof ApiError && error.status < 500);
+  if (error instanceof ProcessorRefused || error instanceof ApprovalNeeded) return true;
+  return error instanceof ApiError && error.status < 500;
 }

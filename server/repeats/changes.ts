@@ -1,7 +1,9 @@
+import { ApiError } from "../errors.ts";
 import type { Work } from "../store/database.ts";
+import { ApprovalNeeded, KeyIsBound } from "./approvalNeeded.ts";
 import { type Ask, Changed, type Claim, changeUnderLease } from "./changeUnderLease.ts";
 import { deleteExpiredKey, keepAnswer } from "./keptAnswers.ts";
-import { actorOf, type ChangingRequest, type Key, KeyTaken, openKey } from "./key.ts";
+import { actorOf, type ChangingRequest, hashInput, type Key, KeyTaken, openKey } from "./key.ts";
 
 /** How a procedure changes something. Whatever it writes, it writes through these. */
 export interface Changes {
@@ -24,9 +26,57 @@ export interface Changes {
   claimToAsk<Result>(ask: Ask<Result>): Promise<Result>;
 }
 
+/** As `openKeyedChanges`, and asks the owner of an API key about what it may not do alone. */
 export function openChanges(request: ChangingRequest): Changes {
-  const { database, idempotencyKey } = request;
-  const key = idempotencyKey === undefined ? null : openKey(request, idempotencyKey);
+  const key = request.idempotencyKey === undefined ? null : openKey(request, request.idempotencyKey);
+  const { change, claim, claimToAsk } = openKeyedChanges(request, key);
+  return {
+    change: (work) => orAsk(request, key, () => change(work)),
+    claim: (ask) => orAsk(request, key, () => claim(ask)),
+    claimToAsk: (ask) => orAsk(request, key, () => claimToAsk(ask)),
+  };
+}
+
+/** How often a request is tried anew because the approval that had its key has ended. */
+const MAX_TRIES = 5;
+
+async function orAsk<Result>(request: ChangingRequest, key: Key | null, run: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      const answer = await answerInstead<Result>(request, key, error);
+      if (answer !== null) return answer.result;
+      if (tries === MAX_TRIES) throw new ApiError("unavailable");
+    }
+  }
+}
+
+/** Throws what the request is refused with. Returns null if it can be tried anew. */
+async function answerInstead<Result>(
+  request: ChangingRequest,
+  key: Key | null,
+  error: unknown,
+): Promise<{ result: Result } | null> {
+  if (error instanceof KeyIsBound) {
+    await request.awaitDecision(error.approvalId);
+    return null;
+  }
+  if (!(error instanceof ApprovalNeeded)) throw error;
+  const { needed, aboveCents } = error;
+  if (request.isDryRun) {
+    throw new ApiError("approval_required", { approval: null, amountCents: needed.amountCents, aboveCents });
+  }
+  const input = await request.readInput();
+  const keyed = key === null ? null : await key.identify();
+  const question = { operation: request.operation, input, inputHash: hashInput(input), key: keyed, needed };
+  const answer = await request.askOwner<Result>(question);
+  request.markReplayed();
+  return answer;
+}
+
+function openKeyedChanges(request: ChangingRequest, key: Key | null): Changes {
+  const { database } = request;
   if (request.isDryRun) return rehearsedChanges(request, key);
   if (key === null) {
     const change: Changes["change"] = (work) => database.transaction(work, actorOf(request));
@@ -54,6 +104,9 @@ async function changeOnce<Result>(key: Key, work: Work<Result>): Promise<Result>
       const known = await key.find<Result>();
       const answer = key.answerOf(known);
       if (answer !== null) return answer.result;
+      const approvalId = known?.approvalId ?? null;
+      const isToBeKept = error instanceof KeyTaken || error instanceof ApprovalNeeded;
+      if (approvalId !== null && isToBeKept) throw new KeyIsBound(approvalId);
       if (!(error instanceof KeyTaken)) throw error;
       if (known !== null) throw new Error(`${operation} has claimed its key: it must end in the claim's change`);
       await deleteExpiredKey(database, await key.identify());
@@ -63,7 +116,7 @@ async function changeOnce<Result>(key: Key, work: Work<Result>): Promise<Result>
 }
 
 /** For a request that no other waits for. */
-function claimNothing(change: Changes["change"]): Changes["claim"] {
+export function claimNothing(change: Changes["change"]): Changes["claim"] {
   const claim: Claim = { id: null, change: async (work) => new Changed(await change(work)) };
   return async (ask) => (await ask(claim)).result;
 }

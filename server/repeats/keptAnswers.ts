@@ -21,6 +21,8 @@ export interface KnownKey<Result> {
   answer: { result: Result } | null;
   /** Whether the process that claimed the key has stopped extending its lease; null without a claim. */
   isAbandoned: boolean | null;
+  /** The approval that a request with the key has asked for, while there is no answer. */
+  approvalId: string | null;
 }
 
 /** The lease of a key whose request asks the outside world. */
@@ -43,13 +45,14 @@ export const isMine = (claim: ClaimedKey): Sql =>
   sql`${rowOf(claim)} AND owner = ${claim.owner}::uuid AND answer IS NULL`;
 
 /** A request that is still at work keeps its key, even if a test moves the clock forward meanwhile. */
-const isOver = sql`(expires_at <= (SELECT service_now()) AND (answer IS NOT NULL OR ${isFree(claimLease)}))`;
+const isOver = sql`(expires_at <= (SELECT service_now()) AND approval_id IS NULL
+  AND (answer IS NOT NULL OR ${isFree(claimLease)}))`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
 export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
   const [known] = await connection.query<KnownKey<Result>>(sql`
     SELECT operation = ${request.operation} AND input_hash = ${request.inputHash} AS "isSame",
-           answer, lease_until <= clock_timestamp() AS "isAbandoned"
+           answer, lease_until <= clock_timestamp() AS "isAbandoned", approval_id AS "approvalId"
     FROM idempotency_keys WHERE ${rowOf(request)} AND NOT ${isOver}`);
   return known ?? null;
 }
@@ -112,6 +115,32 @@ export const abandonClaim = (connection: Connection, claim: ClaimedKey): Promise
 /** Frees the key of a claim that was refused. Returns false if the claim was no longer this request's, or has an answer. */
 export async function freeKey(connection: Connection, claim: ClaimedKey): Promise<boolean> {
   return (await connection.query(sql`DELETE FROM idempotency_keys WHERE ${isMine(claim)} RETURNING 1`)).length > 0;
+}
+
+/**
+ * Gives a key to an approval, until that is decided. Returns false if the key is used already, for whatever else.
+ */
+export async function bindKey(connection: Connection, request: KeyedRequest, approvalId: string): Promise<boolean> {
+  const { userId, key, operation, inputHash } = request;
+  await deleteExpiredKey(connection, request);
+  const bound = await connection.query(sql`
+    INSERT INTO idempotency_keys AS known (user_id, key, operation, input_hash, approval_id)
+    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, ${approvalId}::uuid)
+    ON CONFLICT (user_id, key) DO UPDATE SET approval_id = excluded.approval_id
+    WHERE known.approval_id = excluded.approval_id RETURNING 1`);
+  return bound.length > 0;
+}
+
+/** Keeps the result of what was approved under all keys of the approval. */
+export async function answerBoundKeys(connection: Connection, approvalId: string, result: unknown): Promise<void> {
+  await connection.query(sql`
+    UPDATE idempotency_keys SET answer = ${jsonOf(result)}::json, approval_id = NULL, expires_at = DEFAULT
+    WHERE approval_id = ${approvalId}::uuid`);
+}
+
+/** Frees the keys of approvals that ended otherwise. */
+export async function freeBoundKeys(connection: Connection, approvalIds: readonly string[]): Promise<void> {
+  await connection.query(sql`DELETE FROM idempotency_keys WHERE approval_id = ANY (${approvalIds}::uuid[])`);
 }
 
 /** Deletes a key whose 24 hours are over and which has not been pruned yet. */

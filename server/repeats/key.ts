@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import type { Database } from "../store/database.ts";
 import type { EventActor } from "../store/outbox.ts";
+import type { Needed } from "./approvalNeeded.ts";
 import { findKey, type KeyedRequest, type KnownKey } from "./keptAnswers.ts";
 
 /** A request that may change something. */
@@ -26,6 +27,26 @@ export interface ChangingRequest {
   hasLeft(): boolean;
   /** Called when the answer is the one of an earlier request. */
   markReplayed(): void;
+  /**
+   * Asks the owner of the API key to approve the request, or finds what they were asked. Throws what the request is refused
+   * with, unless an earlier request like this one was approved meanwhile: then it returns that one's result.
+   */
+  askOwner<Result>(question: Question): Promise<{ result: Result }>;
+  /**
+   * For a request whose `Idempotency-Key` belongs to an approval. Throws what it is refused with while that is pending;
+   * returns once it has ended.
+   */
+  awaitDecision(approvalId: string): Promise<void>;
+}
+
+/** A request that its key may not do alone. */
+export interface Question {
+  operation: string;
+  input: unknown;
+  inputHash: Buffer;
+  /** Its `Idempotency-Key`. */
+  key: KeyedRequest | null;
+  needed: Needed;
 }
 
 /** Whose act a change of the request is. */
@@ -88,7 +109,7 @@ function idOf(result: unknown): string {
 }
 
 /** The same for both transports and any order of the fields. */
-function hashInput(input: unknown): Buffer {
+export function hashInput(input: unknown): Buffer {
   return createHash("sha256")
     .update(JSON.stringify(sorted(input ?? {})))
     .digest();

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApiKey } from "./apiKey.ts";
+import { ApprovalExcerpt } from "./approval.ts";
 import { Person } from "./common.ts";
 
 /** An API key in the log of its owner, which other keys of theirs read too. */
@@ -11,8 +12,21 @@ export type KeyExcerpt = z.infer<typeof KeyExcerpt>;
 
 const accountOnly = z.object({ user: Person.meta({ description: "Whose account it is." }) });
 
+const approvalOnly = z.object({ approval: ApprovalExcerpt.meta({ description: "The approval as it was then." }) });
+const ownerAndKey = "the sessions of the key's owner, and the key";
+
 /** The events about the security of an account, which only its owner has in the log. */
 export const accountEvents = {
+  "approval.requested": {
+    when: "an API key asks its owner to approve something",
+    to: ownerAndKey,
+    data: approvalOnly.meta({ id: "ApprovalRequestedEventData", description: "What events about a question have." }),
+  },
+  "approval.decided": {
+    when: "an approval is no longer pending: its owner has answered, or it has expired or lost its subject",
+    to: ownerAndKey,
+    data: approvalOnly.meta({ id: "ApprovalDecidedEventData", description: "What events about an answer have." }),
+  },
   "key.created": {
     when: "an API key is created",
     to: "the key's owner",

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Agreement } from "./agreement.ts";
 import { ApiKey } from "./apiKey.ts";
+import { Approval } from "./approval.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
 import { Cents, exampleIds, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
@@ -52,6 +53,14 @@ const exportLists = {
       }),
     )
     .meta({ description: "Your API keys." }),
+  approvals: z
+    .array(
+      Approval.omit({ version: true }).meta({
+        id: "ExportedApproval",
+        description: "What an API key asked, and the answer.",
+      }),
+    )
+    .meta({ description: "What your API keys asked you." }),
   tasks: z.array(Task).meta({ description: "Tasks that you posted." }),
   bids: z.array(Bid).meta({ description: "Your bids." }),
   files: z

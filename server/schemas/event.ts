@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { accountEvents, type KeyExcerpt } from "./accountEvents.ts";
 import type { Agreement } from "./agreement.ts";
+import type { ApprovalExcerpt } from "./approval.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
 import { idOf, type Person, Timestamp } from "./common.ts";
@@ -213,6 +214,9 @@ export const logEventTypes = Object.keys(logCatalogue) as LogEventType[]; // the
 export type LogOnlyEventType = keyof typeof logOnlyCatalogue;
 export const logOnlyEventTypes = Object.keys(logOnlyCatalogue) as LogOnlyEventType[]; // as above
 
+/** Of an owner's API keys, only the one that such an event is about has it in its log. */
+export const typesOfOneKey = logEventTypes.filter((type) => type.startsWith("approval."));
+
 /** Whether webhooks can subscribe to events of this type. */
 export const isForWebhooks = (type: LogEventType): type is EventType => Object.hasOwn(eventCatalogue, type);
 
@@ -233,6 +237,7 @@ export interface EventRecords {
   payout?: Payout;
   agreement?: Agreement;
   export?: ExportRecord;
+  approval?: z.infer<typeof ApprovalExcerpt>;
   key?: KeyExcerpt;
   user?: Person;
   by?: "bidder" | "clock" | "moderator" | "parties";
@@ -285,6 +290,8 @@ export const eventBodies = {
   "topup.reversed": bodyOf("topup.reversed", logCatalogue["topup.reversed"]),
   "payout.updated": bodyOf("payout.updated", logCatalogue["payout.updated"]),
   "export.ready": bodyOf("export.ready", logCatalogue["export.ready"]),
+  "approval.requested": bodyOf("approval.requested", logCatalogue["approval.requested"]),
+  "approval.decided": bodyOf("approval.decided", logCatalogue["approval.decided"]),
   "key.created": bodyOf("key.created", logCatalogue["key.created"]),
   "password.changed": bodyOf("password.changed", logCatalogue["password.changed"]),
   "account.suspended": bodyOf("account.suspended", logCatalogue["account.suspended"]),

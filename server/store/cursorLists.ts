@@ -43,6 +43,7 @@ export const cursorLists = {
   "moderation.listActions": { table: "moderation_actions", createdAt: sql`a.created_at`, filterColumns: [] },
   "notifications.list": { table: "notifications", createdAt: sql`n.created_at`, filterColumns: ["user_id"] },
   "agreements.list": { table: "agreements", createdAt: sql`a.created_at`, filterColumns: ["task_id"] },
+  "approvals.list": { table: "approvals", createdAt: sql`a.created_at`, filterColumns: ["user_id"] },
   "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, filterColumns: [], oldestFirst: true },
 } as const satisfies Record<string, CursorList>;
 

@@ -25,6 +25,8 @@ export interface Transaction extends Connection {
     record: (...event: Parameters<typeof newEvent>) => void;
     recordSample: (...event: Tail<Parameters<typeof recordSampleEvent>>) => Promise<string>;
   };
+  /** Lets the work go on, checks what a commit would check, then undoes everything and throws this. */
+  refuseAtEnd(refusal: Error): void;
   /** Calls `work`, which must not throw, once the transaction is committed. For what a rollback could not undo. */
   onCommit(work: () => void): void;
   readonly jobs: {
@@ -71,9 +73,11 @@ interface Unit {
   readonly events: NewEvent[];
   readonly jobs: Tail<Parameters<typeof addJob>>[];
   readonly afterCommit: (() => void)[];
+  refusal: Error | null;
 }
 
-function transactionOver({ connection, movements, events, jobs, afterCommit }: Unit): Transaction {
+function transactionOver(unit: Unit): Transaction {
+  const { connection, movements, events, jobs, afterCommit } = unit;
   return {
     ...connection,
     ledger: {
@@ -83,6 +87,9 @@ function transactionOver({ connection, movements, events, jobs, afterCommit }: U
     events: {
       record: (...event) => void events.push(newEvent(...event)),
       recordSample: (...event) => recordSampleEvent(connection, ...event),
+    },
+    refuseAtEnd(refusal) {
+      unit.refusal = refusal;
     },
     onCommit: (work) => void afterCommit.push(work),
     jobs: { add: (...job) => void jobs.push(job) },
@@ -183,13 +190,27 @@ async function runOnce<Result>(
   const progress: Progress = { isReading, hasEnded: false };
   const written = connectionOver(client, pooler);
   const connection = connectionWithin(written, begun, progress);
-  const unit: Unit = { actor, client, written, connection, movements: [], events: [], jobs: [], afterCommit: [] };
+  const unit: Unit = {
+    actor,
+    client,
+    written,
+    connection,
+    movements: [],
+    events: [],
+    jobs: [],
+    afterCommit: [],
+    refusal: null,
+  };
   let broken: Error | undefined;
   try {
     const result = await work(transactionOver(unit)).finally(() => {
       progress.hasEnded = true;
     });
     await begun;
+    if (unit.refusal !== null) {
+      await undo(unit);
+      throw unit.refusal;
+    }
     if (await end(unit)) for (const follow of unit.afterCommit) follow();
     return result;
   } catch (error) {

@@ -47,6 +47,8 @@ export interface EventActor {
   readonly userId: string;
   /** Null for a session. */
   readonly keyId: string | null;
+  /** The user who approved in a session what the key does. */
+  readonly approvedBy?: string;
 }
 
 /** An event that is about to be recorded. */
@@ -84,9 +86,10 @@ export async function recordEvents(
   );
   await connection.query(sql`
     WITH recorded AS (
-      INSERT INTO events (type, task_id, recipients, data, trace_parent, actor_id, actor_key_id, act_id, fanned_out_at)
+      INSERT INTO events (type, task_id, recipients, data, trace_parent, actor_id, actor_key_id, approved_by, act_id,
+                          fanned_out_at)
       SELECT type, task_id, recipients::uuid[], data::json, ${currentTraceParent()}, ${actor?.userId ?? null}::uuid,
-             ${actor?.keyId ?? null}::uuid, ${randomUUID()}::uuid, CASE WHEN for_webhooks OR EXISTS (
+             ${actor?.keyId ?? null}::uuid, ${actor?.approvedBy ?? null}::uuid, ${randomUUID()}::uuid, CASE WHEN for_webhooks OR EXISTS (
           SELECT FROM webhook_endpoints e
           WHERE e.user_id = ANY (recipients::uuid[]) AND event.type = ANY (e.log_events) AND e.deleted_at IS NULL
         ) THEN NULL ELSE service_now() END

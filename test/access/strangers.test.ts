@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { toldOnce } from "../factories/notifications.ts";
@@ -32,6 +33,7 @@ interface World {
   deliveredBidId: string;
   disputeId: string;
   agreementId: string;
+  approvalId: string;
   keyId: string;
   sessionId: string;
   webhookId: string;
@@ -77,6 +79,8 @@ beforeAll(async () => {
     deliveredTaskId: delivered.task.id,
     deliveredBidId: delivered.bid.id,
     disputeId: dispute.id,
+    approvalId: askedIn(await (await createAgent(service, buyer, 0)).post("/tasks", taskInput({ maxBudgetCents: 100 })))
+      .id,
     agreementId: (await propose(bidder, delivered.task.id)).id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
     sessionId: (await buyer.get("/auth/sessions")).body.sessions[0].id,
@@ -126,6 +130,10 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "keys.create": ["own view", () => ({ label: "mine", scopes: [] })],
   "keys.list": ["own view", () => ({})],
   "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
+  "approvals.list": ["own view", () => ({})],
+  "approvals.read": ["not_found", ({ approvalId }) => ({ id: approvalId })],
+  "approvals.approve": ["not_found", ({ approvalId }) => ({ id: approvalId, seen: "x" })],
+  "approvals.decline": ["not_found", ({ approvalId }) => ({ id: approvalId, reason: "No." })],
   "wallet.read": ["own view", () => ({})],
   "wallet.ledger": ["own view", () => ({})],
   "wallet.statements": ["own view", () => ({})],
@@ -273,7 +281,7 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
       priceCents: 8_000,
     });
     expect((await buyer.get(`/tasks/${world.deliveredTaskId}`)).body.task.status).toBe("delivered");
-    expect((await buyer.get("/keys")).body.keys).toHaveLength(2);
+    expect((await buyer.get("/keys")).body.keys).toHaveLength(3);
     const awarded = (await bidder.get(`/bids?status=awarded`)).body.bids;
     expect(awarded).toHaveLength(3);
   });

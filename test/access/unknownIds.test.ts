@@ -17,6 +17,9 @@ test.each([
   ["tasks.fileInit", file],
   ["tasks.fileFinalize", { storageKey: `briefs/${id}/${id}` }],
   ["agreements.propose", { kind: "cancel", reason: "We both want out of it." }],
+  ["approvals.read", {}],
+  ["approvals.approve", { seen: "x" }],
+  ["approvals.decline", { reason: "No." }],
   ["notifications.unsubscribePush", {}],
   ["questions.remove", { reason: "It has an address." }],
 ] as const)("%s of what does not exist is 404", async (name, input) => {

@@ -52,7 +52,7 @@ async function record(database: Database): Promise<string> {
 const latest = async (database: Database) => cursors.encrypt(await advanceLog(database));
 
 async function read(database: Database, cursor: string): Promise<string[]> {
-  const reader = { userId: crypto.randomUUID(), types: null };
+  const reader = { userId: crypto.randomUUID(), keyId: null, types: null };
   const { events } = await readLog(database, reader, { after: cursors.decrypt(cursor), limit: 100 });
   return events.map(({ eventId }) => eventId);
 }

@@ -18,7 +18,7 @@ async function follow(database: Database, userId: string, start: LogPosition, co
   const seen: string[] = [];
   let after = start;
   while (seen.length < count()) {
-    const { events, next } = await readLog(database, { userId, types: null }, { after, limit: 7 });
+    const { events, next } = await readLog(database, { userId, keyId: null, types: null }, { after, limit: 7 });
     seen.push(...events.map(({ eventId }) => eventId));
     after = next;
   }

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { expireTask } from "../../server/market/tasks/expireTask.ts";
 import { type LogEventType, logEventTypes } from "../../server/schemas/event.ts";
 import { sql } from "../../server/store/connection.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
@@ -12,6 +13,7 @@ import {
   placeBid,
   postTask,
   propose,
+  taskInput,
   taskInRound,
   upload,
 } from "../factories/tasks.ts";
@@ -55,6 +57,9 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "payout.updated": ["winner"],
   "export.ready": ["winner"],
   "key.created": ["winner"],
+  "approval.requested": ["buyer"],
+  "approval.decided": ["buyer"],
+  "key.created": ["buyer", "winner"],
   "password.changed": ["winner"],
   "account.suspended": ["loser"],
 };
@@ -111,6 +116,9 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   await expireTask({ ...service.services, clock }, { taskId: late.id });
 
   await winner.post("/keys", { label: "another", scopes: [] });
+  const agent = await createAgent(service, buyer, 0);
+  const { id: approvalId } = askedIn(await agent.post("/tasks", taskInput()));
+  await buyer.post(`/approvals/${approvalId}/decline`, { reason: "No." });
   const topup = { id: late.id, sessionId: "cs_1", amountCents: 5_000, createdAt: late.createdAt };
   const payout = {
     ...{ id: late.id, amountCents: 5_000, status: "pending" as const, pendingLedgerId: late.id, failureMessage: null },

@@ -36,7 +36,9 @@ test("2,000 who wait cost no query each, and are told at once", async () => {
   const startMs = performance.now();
   const waits = Array.from({ length: 2_000 }, (_, index) => {
     const userId = index < 10 ? ada.id : crypto.randomUUID();
-    return follower.takeSeat({ userId, types: null }, "here").wait(end, { timeoutMs: 60_000, signal: over.signal });
+    return follower
+      .takeSeat({ userId, keyId: null, types: null }, "here")
+      .wait(end, { timeoutMs: 60_000, signal: over.signal });
   });
   await database.transaction(async (tx) => tx.events.record("task.updated", { task }, [ada.id]));
   const own = await Promise.all(waits.slice(0, 10));

@@ -8,7 +8,7 @@ import { sql } from "../../server/store/connection.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { inboxOf, tellAll, toldOnce } from "../factories/notifications.ts";
-import { createPerson, type TestPerson } from "../factories/people.ts";
+import { createPerson, fund, type TestPerson } from "../factories/people.ts";
 import {
   awardedTask,
   changesReason,
@@ -19,9 +19,11 @@ import {
   placeBid,
   postTask,
   propose,
+  taskInput,
   taskInRound,
   upload,
 } from "../factories/tasks.ts";
+import { rest } from "../setup/client.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
 import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
@@ -81,7 +83,14 @@ async function story({ buyer, winner, loser, stranger }: Record<Role, TestPerson
   await buyer.post(`/agreements/${extensionId}/accept`);
   const { task: late } = await awardedTask(buyer, winner);
   await expireTask(inDays(60), { taskId: late.id });
-  await loser.post("/keys", { label: "another", scopes: [] });
+  const { raw } = (await loser.post("/keys", { label: "another", scopes: ["task:write"], approval: { aboveCents: 0 } }))
+    .body;
+  await fund(service, loser.id, 10_000);
+  const credentials = { authorization: `Bearer ${raw}` };
+  const asking = await rest(service.url, "POST", "/tasks", { body: taskInput(), credentials });
+  const { id: approvalId } = asking.body.approval;
+  const { version } = (await loser.get(`/approvals/${approvalId}`)).body.approval;
+  await loser.post(`/approvals/${approvalId}/approve`, { seen: version });
   await loser.post("/auth/password", { currentPassword: loser.password, newPassword: "another long password" });
   const topup = { id: late.id, sessionId: "cs_1", amountCents: 5_000, createdAt: late.createdAt };
   const payout = {
@@ -116,7 +125,7 @@ test("each type is told to those whom the contract names, once an act, and to no
     }
   }
   const expected: Record<LogEventType, Partial<Record<Role, number>>> = {
-    "task.created": {},
+    "task.created": { loser: 1 },
     "task.updated": { winner: 1, loser: 1 },
     "task.cancelled": { loser: 1 },
     "task.awarded": { winner: 6 },
@@ -143,11 +152,14 @@ test("each type is told to those whom the contract names, once an act, and to no
     "topup.reversed": { buyer: 1 },
     "payout.updated": { winner: 1 },
     "export.ready": { loser: 1 },
+    "approval.requested": { loser: 1 },
+    "approval.decided": {},
     "key.created": { loser: 1 },
     "password.changed": { loser: 1 },
     "account.suspended": { stranger: 1 },
   };
-  const { "task.created": _, ...toldOf } = expected;
+  // Its owner is told what the agent did instead.
+  const { "approval.decided": _, ...toldOf } = expected;
   expect(got).toEqual(toldOf);
   expect(Object.keys(told).toSorted()).toEqual(logEventTypes.toSorted());
 });

@@ -145,6 +145,10 @@ test("a log from before cursors had seals goes on from its cursors, also while t
   expect(await advance()).toMatchObject({ epoch: old?.epoch, position: "2" });
   const bytes = Buffer.from(`${old?.epoch}${"0".repeat(15)}1${old?.eventId}`.replaceAll("-", ""), "hex");
   const after = openCursors(["a secret"]).decrypt(bytes.toString("base64url"));
-  const page = await readLog(connectionOver(pool), { userId: crypto.randomUUID(), types: null }, { after, limit: 10 });
+  const page = await readLog(
+    connectionOver(pool),
+    { userId: crypto.randomUUID(), keyId: null, types: null },
+    { after, limit: 10 },
+  );
   expect(page.events).toHaveLength(1);
 });

@@ -1,5 +1,7 @@
 /** For every operation that takes an `Idempotency-Key`: a caller and an input with which it succeeds, each time anew. */
+
 import { sql } from "../../server/store/connection.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { browserSubscription } from "../factories/browsers.ts";
 import { addBriefFile, askedQuestion, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
@@ -84,6 +86,11 @@ export const arrangements: Record<string, Arrange> = {
   "keys.revoke": async (service) => {
     const caller = await createPerson(service);
     return { caller, input: { id: (await caller.get("/keys")).body.keys[0].id } };
+  },
+  "approvals.decline": async (service) => {
+    const caller = await createPerson(service, { cents: 10_000 });
+    const agent = await createAgent(service, caller, 0);
+    return { caller, input: { id: askedIn(await agent.post("/tasks", taskInput())).id, reason: "Too expensive." } };
   },
   "wallet.topup": async (service) => ({ caller: await createPerson(service), input: { amountCents: 5_000 } }),
   "tasks.create": async (service) => ({

@@ -239,6 +239,8 @@ test.each([
         hasLeft: () => false,
         pause: async () => {},
         markReplayed: () => void replayed++,
+        askOwner: () => Promise.reject(new Error("nobody asks")),
+        awaitDecision: () => Promise.reject(new Error("nobody asks")),
       });
     const slow = open();
     const answer = await slow.claim(async () => {

@@ -33,6 +33,7 @@ test("every operation that changes something for a known caller takes the header
     "auth.confirmTotp",
     "auth.removeTotp",
     "auth.close",
+    "approvals.approve",
   ]);
 });
 

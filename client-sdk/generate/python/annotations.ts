@@ -42,6 +42,7 @@ function textOf(schema: Schema, place: string, direction: Direction, inner: Inne
     const { text } = annotationOf(schema.items, `${place}Item`, direction, inner);
     return direction === "input" ? `Sequence[${text}]` : `list[${text}]`;
   }
+  if (schema.type === "object" && typeof schema.additionalProperties === "object") return "dict[str, Any]";
   if (schema.type === "object") {
     inner.push({ name: place, schema });
     return place;

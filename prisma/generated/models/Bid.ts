@@ -289,6 +289,7 @@ export type BidWhereInput = {
   transfers?: Prisma.LedgerTransferListRelationFilter
   messages?: Prisma.MessageListRelationFilter
   conversations?: Prisma.ConversationListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
 }
 
 export type BidOrderByWithRelationInput = {
@@ -313,6 +314,7 @@ export type BidOrderByWithRelationInput = {
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
   messages?: Prisma.MessageOrderByRelationAggregateInput
   conversations?: Prisma.ConversationOrderByRelationAggregateInput
+  approvals?: Prisma.ApprovalOrderByRelationAggregateInput
 }
 
 export type BidWhereUniqueInput = Prisma.AtLeast<{
@@ -340,6 +342,7 @@ export type BidWhereUniqueInput = Prisma.AtLeast<{
   transfers?: Prisma.LedgerTransferListRelationFilter
   messages?: Prisma.MessageListRelationFilter
   conversations?: Prisma.ConversationListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
 }, "id" | "createdAt">
 
 export type BidOrderByWithAggregationInput = {
@@ -399,6 +402,7 @@ export type BidCreateInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateInput = {
@@ -420,6 +424,7 @@ export type BidUncheckedCreateInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidUpdateInput = {
@@ -441,6 +446,7 @@ export type BidUpdateInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateInput = {
@@ -462,6 +468,7 @@ export type BidUncheckedUpdateInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateManyInput = {
@@ -516,14 +523,14 @@ export type BidOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
-export type BidScalarRelationFilter = {
-  is?: Prisma.BidWhereInput
-  isNot?: Prisma.BidWhereInput
-}
-
 export type BidNullableScalarRelationFilter = {
   is?: Prisma.BidWhereInput | null
   isNot?: Prisma.BidWhereInput | null
+}
+
+export type BidScalarRelationFilter = {
+  is?: Prisma.BidWhereInput
+  isNot?: Prisma.BidWhereInput
 }
 
 export type BidCountOrderByAggregateInput = {
@@ -623,6 +630,22 @@ export type BidUncheckedUpdateManyWithoutBidderNestedInput = {
   update?: Prisma.BidUpdateWithWhereUniqueWithoutBidderInput | Prisma.BidUpdateWithWhereUniqueWithoutBidderInput[]
   updateMany?: Prisma.BidUpdateManyWithWhereWithoutBidderInput | Prisma.BidUpdateManyWithWhereWithoutBidderInput[]
   deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
+}
+
+export type BidCreateNestedOneWithoutApprovalsInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutApprovalsInput, Prisma.BidUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutApprovalsInput
+  connect?: Prisma.BidWhereUniqueInput
+}
+
+export type BidUpdateOneWithoutApprovalsNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutApprovalsInput, Prisma.BidUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutApprovalsInput
+  upsert?: Prisma.BidUpsertWithoutApprovalsInput
+  disconnect?: Prisma.BidWhereInput | boolean
+  delete?: Prisma.BidWhereInput | boolean
+  connect?: Prisma.BidWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutApprovalsInput, Prisma.BidUpdateWithoutApprovalsInput>, Prisma.BidUncheckedUpdateWithoutApprovalsInput>
 }
 
 export type BidCreateNestedOneWithoutMessagesInput = {
@@ -827,6 +850,7 @@ export type BidCreateWithoutBidderInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutBidderInput = {
@@ -847,6 +871,7 @@ export type BidUncheckedCreateWithoutBidderInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutBidderInput = {
@@ -893,6 +918,106 @@ export type BidScalarWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
 }
 
+export type BidCreateWithoutApprovalsInput = {
+  id?: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  pricedAt?: Date | string | null
+  feeCents?: number | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  feeSchedule?: Prisma.FeeScheduleCreateNestedOneWithoutBidsInput
+  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+}
+
+export type BidUncheckedCreateWithoutApprovalsInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  pricedAt?: Date | string | null
+  feeScheduleId?: string | null
+  feeCents?: number | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+}
+
+export type BidCreateOrConnectWithoutApprovalsInput = {
+  where: Prisma.BidWhereUniqueInput
+  create: Prisma.XOR<Prisma.BidCreateWithoutApprovalsInput, Prisma.BidUncheckedCreateWithoutApprovalsInput>
+}
+
+export type BidUpsertWithoutApprovalsInput = {
+  update: Prisma.XOR<Prisma.BidUpdateWithoutApprovalsInput, Prisma.BidUncheckedUpdateWithoutApprovalsInput>
+  create: Prisma.XOR<Prisma.BidCreateWithoutApprovalsInput, Prisma.BidUncheckedCreateWithoutApprovalsInput>
+  where?: Prisma.BidWhereInput
+}
+
+export type BidUpdateToOneWithWhereWithoutApprovalsInput = {
+  where?: Prisma.BidWhereInput
+  data: Prisma.XOR<Prisma.BidUpdateWithoutApprovalsInput, Prisma.BidUncheckedUpdateWithoutApprovalsInput>
+}
+
+export type BidUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  feeSchedule?: Prisma.FeeScheduleUpdateOneWithoutBidsNestedInput
+  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  pricedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  feeScheduleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  feeCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+}
+
 export type BidCreateWithoutMessagesInput = {
   id?: string
   priceCents: number
@@ -911,6 +1036,7 @@ export type BidCreateWithoutMessagesInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutMessagesInput = {
@@ -931,6 +1057,7 @@ export type BidUncheckedCreateWithoutMessagesInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutMessagesInput = {
@@ -967,6 +1094,7 @@ export type BidUpdateWithoutMessagesInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutMessagesInput = {
@@ -987,6 +1115,7 @@ export type BidUncheckedUpdateWithoutMessagesInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutConversationsInput = {
@@ -1007,6 +1136,7 @@ export type BidCreateWithoutConversationsInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutConversationsInput = {
@@ -1027,6 +1157,7 @@ export type BidUncheckedCreateWithoutConversationsInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutConversationsInput = {
@@ -1063,6 +1194,7 @@ export type BidUpdateWithoutConversationsInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutConversationsInput = {
@@ -1083,6 +1215,7 @@ export type BidUncheckedUpdateWithoutConversationsInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutTransfersInput = {
@@ -1103,6 +1236,7 @@ export type BidCreateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutTransfersInput = {
@@ -1123,6 +1257,7 @@ export type BidUncheckedCreateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutTransfersInput = {
@@ -1159,6 +1294,7 @@ export type BidUpdateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutTransfersInput = {
@@ -1179,6 +1315,7 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutFeeScheduleInput = {
@@ -1199,6 +1336,7 @@ export type BidCreateWithoutFeeScheduleInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutFeeScheduleInput = {
@@ -1219,6 +1357,7 @@ export type BidUncheckedCreateWithoutFeeScheduleInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutFeeScheduleInput = {
@@ -1265,6 +1404,7 @@ export type BidCreateWithoutAwardedTaskInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutAwardedTaskInput = {
@@ -1285,6 +1425,7 @@ export type BidUncheckedCreateWithoutAwardedTaskInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutAwardedTaskInput = {
@@ -1310,6 +1451,7 @@ export type BidCreateWithoutTaskInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutTaskInput = {
@@ -1330,6 +1472,7 @@ export type BidUncheckedCreateWithoutTaskInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutTaskInput = {
@@ -1371,6 +1514,7 @@ export type BidUpdateWithoutAwardedTaskInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutAwardedTaskInput = {
@@ -1391,6 +1535,7 @@ export type BidUncheckedUpdateWithoutAwardedTaskInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUpsertWithWhereUniqueWithoutTaskInput = {
@@ -1427,6 +1572,7 @@ export type BidCreateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutUploadsInput = {
@@ -1447,6 +1593,7 @@ export type BidUncheckedCreateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutUploadsInput = {
@@ -1483,6 +1630,7 @@ export type BidUpdateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutUploadsInput = {
@@ -1503,6 +1651,7 @@ export type BidUncheckedUpdateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutArtifactsInput = {
@@ -1523,6 +1672,7 @@ export type BidCreateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutArtifactsInput = {
@@ -1543,6 +1693,7 @@ export type BidUncheckedCreateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
   messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
   conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutArtifactsInput = {
@@ -1579,6 +1730,7 @@ export type BidUpdateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutArtifactsInput = {
@@ -1599,6 +1751,7 @@ export type BidUncheckedUpdateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateManyBidderInput = {
@@ -1633,6 +1786,7 @@ export type BidUpdateWithoutBidderInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutBidderInput = {
@@ -1653,6 +1807,7 @@ export type BidUncheckedUpdateWithoutBidderInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateManyWithoutBidderInput = {
@@ -1701,6 +1856,7 @@ export type BidUpdateWithoutFeeScheduleInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutFeeScheduleInput = {
@@ -1721,6 +1877,7 @@ export type BidUncheckedUpdateWithoutFeeScheduleInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateManyWithoutFeeScheduleInput = {
@@ -1769,6 +1926,7 @@ export type BidUpdateWithoutTaskInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutTaskInput = {
@@ -1789,6 +1947,7 @@ export type BidUncheckedUpdateWithoutTaskInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
   messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
   conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateManyWithoutTaskInput = {
@@ -1817,6 +1976,7 @@ export type BidCountOutputType = {
   transfers: number
   messages: number
   conversations: number
+  approvals: number
 }
 
 export type BidCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1826,6 +1986,7 @@ export type BidCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.In
   transfers?: boolean | BidCountOutputTypeCountTransfersArgs
   messages?: boolean | BidCountOutputTypeCountMessagesArgs
   conversations?: boolean | BidCountOutputTypeCountConversationsArgs
+  approvals?: boolean | BidCountOutputTypeCountApprovalsArgs
 }
 
 /**
@@ -1880,6 +2041,13 @@ export type BidCountOutputTypeCountConversationsArgs<ExtArgs extends runtime.Typ
   where?: Prisma.ConversationWhereInput
 }
 
+/**
+ * BidCountOutputType without action
+ */
+export type BidCountOutputTypeCountApprovalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ApprovalWhereInput
+}
+
 
 export type BidSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1903,6 +2071,7 @@ export type BidSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   transfers?: boolean | Prisma.Bid$transfersArgs<ExtArgs>
   messages?: boolean | Prisma.Bid$messagesArgs<ExtArgs>
   conversations?: boolean | Prisma.Bid$conversationsArgs<ExtArgs>
+  approvals?: boolean | Prisma.Bid$approvalsArgs<ExtArgs>
   _count?: boolean | Prisma.BidCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["bid"]>
 
@@ -1968,6 +2137,7 @@ export type BidInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   transfers?: boolean | Prisma.Bid$transfersArgs<ExtArgs>
   messages?: boolean | Prisma.Bid$messagesArgs<ExtArgs>
   conversations?: boolean | Prisma.Bid$conversationsArgs<ExtArgs>
+  approvals?: boolean | Prisma.Bid$approvalsArgs<ExtArgs>
   _count?: boolean | Prisma.BidCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type BidIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1993,6 +2163,7 @@ export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
     messages: Prisma.$MessagePayload<ExtArgs>[]
     conversations: Prisma.$ConversationPayload<ExtArgs>[]
+    approvals: Prisma.$ApprovalPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2410,6 +2581,7 @@ export interface Prisma__BidClient<T, Null = never, ExtArgs extends runtime.Type
   transfers<T extends Prisma.Bid$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   messages<T extends Prisma.Bid$messagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$messagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MessagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   conversations<T extends Prisma.Bid$conversationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$conversationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ConversationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  approvals<T extends Prisma.Bid$approvalsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$approvalsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApprovalPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -3012,6 +3184,30 @@ export type Bid$conversationsArgs<ExtArgs extends runtime.Types.Extensions.Inter
   take?: number
   skip?: number
   distinct?: Prisma.ConversationScalarFieldEnum | Prisma.ConversationScalarFieldEnum[]
+}
+
+/**
+ * Bid.approvals
+ */
+export type Bid$approvalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Approval
+   */
+  select?: Prisma.ApprovalSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Approval
+   */
+  omit?: Prisma.ApprovalOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ApprovalInclude<ExtArgs> | null
+  where?: Prisma.ApprovalWhereInput
+  orderBy?: Prisma.ApprovalOrderByWithRelationInput | Prisma.ApprovalOrderByWithRelationInput[]
+  cursor?: Prisma.ApprovalWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ApprovalScalarFieldEnum | Prisma.ApprovalScalarFieldEnum[]
 }
 
 /**

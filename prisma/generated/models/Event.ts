@@ -33,6 +33,7 @@ export type EventMinAggregateOutputType = {
   traceParent: string | null
   actorId: string | null
   actorKeyId: string | null
+  approvedBy: string | null
   actId: string | null
 }
 
@@ -45,6 +46,7 @@ export type EventMaxAggregateOutputType = {
   traceParent: string | null
   actorId: string | null
   actorKeyId: string | null
+  approvedBy: string | null
   actId: string | null
 }
 
@@ -59,6 +61,7 @@ export type EventCountAggregateOutputType = {
   traceParent: number
   actorId: number
   actorKeyId: number
+  approvedBy: number
   actId: number
   _all: number
 }
@@ -73,6 +76,7 @@ export type EventMinAggregateInputType = {
   traceParent?: true
   actorId?: true
   actorKeyId?: true
+  approvedBy?: true
   actId?: true
 }
 
@@ -85,6 +89,7 @@ export type EventMaxAggregateInputType = {
   traceParent?: true
   actorId?: true
   actorKeyId?: true
+  approvedBy?: true
   actId?: true
 }
 
@@ -99,6 +104,7 @@ export type EventCountAggregateInputType = {
   traceParent?: true
   actorId?: true
   actorKeyId?: true
+  approvedBy?: true
   actId?: true
   _all?: true
 }
@@ -186,6 +192,7 @@ export type EventGroupByOutputType = {
   traceParent: string | null
   actorId: string | null
   actorKeyId: string | null
+  approvedBy: string | null
   actId: string | null
   _count: EventCountAggregateOutputType | null
   _min: EventMinAggregateOutputType | null
@@ -221,6 +228,7 @@ export type EventWhereInput = {
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
   actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
   actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  approvedBy?: Prisma.UuidNullableFilter<"Event"> | string | null
   actId?: Prisma.UuidNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
@@ -239,6 +247,7 @@ export type EventOrderByWithRelationInput = {
   traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
   actorId?: Prisma.SortOrderInput | Prisma.SortOrder
   actorKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  approvedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   actId?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
@@ -260,6 +269,7 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
   actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
   actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  approvedBy?: Prisma.UuidNullableFilter<"Event"> | string | null
   actId?: Prisma.UuidNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
@@ -278,6 +288,7 @@ export type EventOrderByWithAggregationInput = {
   traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
   actorId?: Prisma.SortOrderInput | Prisma.SortOrder
   actorKeyId?: Prisma.SortOrderInput | Prisma.SortOrder
+  approvedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   actId?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.EventCountOrderByAggregateInput
   _max?: Prisma.EventMaxOrderByAggregateInput
@@ -298,6 +309,7 @@ export type EventScalarWhereWithAggregatesInput = {
   traceParent?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
   actorId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
   actorKeyId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
+  approvedBy?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
   actId?: Prisma.UuidNullableWithAggregatesFilter<"Event"> | string | null
 }
 
@@ -311,6 +323,7 @@ export type EventCreateInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
@@ -329,6 +342,7 @@ export type EventUncheckedCreateInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
@@ -345,6 +359,7 @@ export type EventUpdateInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
@@ -363,6 +378,7 @@ export type EventUncheckedUpdateInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
@@ -380,6 +396,7 @@ export type EventCreateManyInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
 }
 
@@ -393,6 +410,7 @@ export type EventUpdateManyMutationInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
@@ -407,6 +425,7 @@ export type EventUncheckedUpdateManyInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
@@ -436,6 +455,7 @@ export type EventCountOrderByAggregateInput = {
   traceParent?: Prisma.SortOrder
   actorId?: Prisma.SortOrder
   actorKeyId?: Prisma.SortOrder
+  approvedBy?: Prisma.SortOrder
   actId?: Prisma.SortOrder
 }
 
@@ -448,6 +468,7 @@ export type EventMaxOrderByAggregateInput = {
   traceParent?: Prisma.SortOrder
   actorId?: Prisma.SortOrder
   actorKeyId?: Prisma.SortOrder
+  approvedBy?: Prisma.SortOrder
   actId?: Prisma.SortOrder
 }
 
@@ -460,6 +481,7 @@ export type EventMinOrderByAggregateInput = {
   traceParent?: Prisma.SortOrder
   actorId?: Prisma.SortOrder
   actorKeyId?: Prisma.SortOrder
+  approvedBy?: Prisma.SortOrder
   actId?: Prisma.SortOrder
 }
 
@@ -566,6 +588,7 @@ export type EventCreateWithoutTaskInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
@@ -582,6 +605,7 @@ export type EventUncheckedCreateWithoutTaskInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
@@ -628,6 +652,7 @@ export type EventScalarWhereInput = {
   traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
   actorId?: Prisma.UuidNullableFilter<"Event"> | string | null
   actorKeyId?: Prisma.UuidNullableFilter<"Event"> | string | null
+  approvedBy?: Prisma.UuidNullableFilter<"Event"> | string | null
   actId?: Prisma.UuidNullableFilter<"Event"> | string | null
 }
 
@@ -641,6 +666,7 @@ export type EventCreateWithoutNotificationsInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
@@ -658,6 +684,7 @@ export type EventUncheckedCreateWithoutNotificationsInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
@@ -689,6 +716,7 @@ export type EventUpdateWithoutNotificationsInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
@@ -706,6 +734,7 @@ export type EventUncheckedUpdateWithoutNotificationsInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
@@ -721,6 +750,7 @@ export type EventCreateWithoutLogRowInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
@@ -738,6 +768,7 @@ export type EventUncheckedCreateWithoutLogRowInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
@@ -769,6 +800,7 @@ export type EventUpdateWithoutLogRowInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
@@ -786,6 +818,7 @@ export type EventUncheckedUpdateWithoutLogRowInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
@@ -801,6 +834,7 @@ export type EventCreateWithoutDeliveriesInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
@@ -818,6 +852,7 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
   notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutEventInput
@@ -849,6 +884,7 @@ export type EventUpdateWithoutDeliveriesInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
@@ -866,6 +902,7 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
   notifications?: Prisma.NotificationUncheckedUpdateManyWithoutEventNestedInput
@@ -881,6 +918,7 @@ export type EventCreateManyTaskInput = {
   traceParent?: string | null
   actorId?: string | null
   actorKeyId?: string | null
+  approvedBy?: string | null
   actId?: string | null
 }
 
@@ -894,6 +932,7 @@ export type EventUpdateWithoutTaskInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
@@ -910,6 +949,7 @@ export type EventUncheckedUpdateWithoutTaskInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
@@ -926,6 +966,7 @@ export type EventUncheckedUpdateManyWithoutTaskInput = {
   traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actorKeyId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
@@ -989,6 +1030,7 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   traceParent?: boolean
   actorId?: boolean
   actorKeyId?: boolean
+  approvedBy?: boolean
   actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
@@ -1008,6 +1050,7 @@ export type EventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   traceParent?: boolean
   actorId?: boolean
   actorKeyId?: boolean
+  approvedBy?: boolean
   actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
@@ -1023,6 +1066,7 @@ export type EventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   traceParent?: boolean
   actorId?: boolean
   actorKeyId?: boolean
+  approvedBy?: boolean
   actId?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
@@ -1038,10 +1082,11 @@ export type EventSelectScalar = {
   traceParent?: boolean
   actorId?: boolean
   actorKeyId?: boolean
+  approvedBy?: boolean
   actId?: boolean
 }
 
-export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt" | "traceParent" | "actorId" | "actorKeyId" | "actId", ExtArgs["result"]["event"]>
+export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt" | "traceParent" | "actorId" | "actorKeyId" | "approvedBy" | "actId", ExtArgs["result"]["event"]>
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
@@ -1075,6 +1120,7 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     traceParent: string | null
     actorId: string | null
     actorKeyId: string | null
+    approvedBy: string | null
     actId: string | null
   }, ExtArgs["result"]["event"]>
   composites: {}
@@ -1513,6 +1559,7 @@ export interface EventFieldRefs {
   readonly traceParent: Prisma.FieldRef<"Event", 'String'>
   readonly actorId: Prisma.FieldRef<"Event", 'String'>
   readonly actorKeyId: Prisma.FieldRef<"Event", 'String'>
+  readonly approvedBy: Prisma.FieldRef<"Event", 'String'>
   readonly actId: Prisma.FieldRef<"Event", 'String'>
 }
     

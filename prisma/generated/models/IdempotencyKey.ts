@@ -31,6 +31,7 @@ export type IdempotencyKeyMinAggregateOutputType = {
   inputHash: runtime.Bytes | null
   claimId: string | null
   owner: string | null
+  approvalId: string | null
   leaseUntil: Date | null
   expiresAt: Date | null
 }
@@ -42,6 +43,7 @@ export type IdempotencyKeyMaxAggregateOutputType = {
   inputHash: runtime.Bytes | null
   claimId: string | null
   owner: string | null
+  approvalId: string | null
   leaseUntil: Date | null
   expiresAt: Date | null
 }
@@ -54,6 +56,7 @@ export type IdempotencyKeyCountAggregateOutputType = {
   answer: number
   claimId: number
   owner: number
+  approvalId: number
   leaseUntil: number
   expiresAt: number
   _all: number
@@ -67,6 +70,7 @@ export type IdempotencyKeyMinAggregateInputType = {
   inputHash?: true
   claimId?: true
   owner?: true
+  approvalId?: true
   leaseUntil?: true
   expiresAt?: true
 }
@@ -78,6 +82,7 @@ export type IdempotencyKeyMaxAggregateInputType = {
   inputHash?: true
   claimId?: true
   owner?: true
+  approvalId?: true
   leaseUntil?: true
   expiresAt?: true
 }
@@ -90,6 +95,7 @@ export type IdempotencyKeyCountAggregateInputType = {
   answer?: true
   claimId?: true
   owner?: true
+  approvalId?: true
   leaseUntil?: true
   expiresAt?: true
   _all?: true
@@ -175,6 +181,7 @@ export type IdempotencyKeyGroupByOutputType = {
   answer: runtime.JsonValue | null
   claimId: string | null
   owner: string | null
+  approvalId: string | null
   leaseUntil: Date | null
   expiresAt: Date
   _count: IdempotencyKeyCountAggregateOutputType | null
@@ -208,6 +215,7 @@ export type IdempotencyKeyWhereInput = {
   answer?: Prisma.JsonNullableFilter<"IdempotencyKey">
   claimId?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
   owner?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
+  approvalId?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
   leaseUntil?: Prisma.DateTimeNullableFilter<"IdempotencyKey"> | Date | string | null
   expiresAt?: Prisma.DateTimeFilter<"IdempotencyKey"> | Date | string
 }
@@ -220,6 +228,7 @@ export type IdempotencyKeyOrderByWithRelationInput = {
   answer?: Prisma.SortOrderInput | Prisma.SortOrder
   claimId?: Prisma.SortOrderInput | Prisma.SortOrder
   owner?: Prisma.SortOrderInput | Prisma.SortOrder
+  approvalId?: Prisma.SortOrderInput | Prisma.SortOrder
   leaseUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
@@ -236,6 +245,7 @@ export type IdempotencyKeyWhereUniqueInput = Prisma.AtLeast<{
   answer?: Prisma.JsonNullableFilter<"IdempotencyKey">
   claimId?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
   owner?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
+  approvalId?: Prisma.UuidNullableFilter<"IdempotencyKey"> | string | null
   leaseUntil?: Prisma.DateTimeNullableFilter<"IdempotencyKey"> | Date | string | null
   expiresAt?: Prisma.DateTimeFilter<"IdempotencyKey"> | Date | string
 }, "userId_key">
@@ -248,6 +258,7 @@ export type IdempotencyKeyOrderByWithAggregationInput = {
   answer?: Prisma.SortOrderInput | Prisma.SortOrder
   claimId?: Prisma.SortOrderInput | Prisma.SortOrder
   owner?: Prisma.SortOrderInput | Prisma.SortOrder
+  approvalId?: Prisma.SortOrderInput | Prisma.SortOrder
   leaseUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   _count?: Prisma.IdempotencyKeyCountOrderByAggregateInput
@@ -266,6 +277,7 @@ export type IdempotencyKeyScalarWhereWithAggregatesInput = {
   answer?: Prisma.JsonNullableWithAggregatesFilter<"IdempotencyKey">
   claimId?: Prisma.UuidNullableWithAggregatesFilter<"IdempotencyKey"> | string | null
   owner?: Prisma.UuidNullableWithAggregatesFilter<"IdempotencyKey"> | string | null
+  approvalId?: Prisma.UuidNullableWithAggregatesFilter<"IdempotencyKey"> | string | null
   leaseUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"IdempotencyKey"> | Date | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"IdempotencyKey"> | Date | string
 }
@@ -278,6 +290,7 @@ export type IdempotencyKeyCreateInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: string | null
   owner?: string | null
+  approvalId?: string | null
   leaseUntil?: Date | string | null
   expiresAt?: Date | string
 }
@@ -290,6 +303,7 @@ export type IdempotencyKeyUncheckedCreateInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: string | null
   owner?: string | null
+  approvalId?: string | null
   leaseUntil?: Date | string | null
   expiresAt?: Date | string
 }
@@ -302,6 +316,7 @@ export type IdempotencyKeyUpdateInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   owner?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvalId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leaseUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -314,6 +329,7 @@ export type IdempotencyKeyUncheckedUpdateInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   owner?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvalId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leaseUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -326,6 +342,7 @@ export type IdempotencyKeyCreateManyInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: string | null
   owner?: string | null
+  approvalId?: string | null
   leaseUntil?: Date | string | null
   expiresAt?: Date | string
 }
@@ -338,6 +355,7 @@ export type IdempotencyKeyUpdateManyMutationInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   owner?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvalId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leaseUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -350,6 +368,7 @@ export type IdempotencyKeyUncheckedUpdateManyInput = {
   answer?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   claimId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   owner?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  approvalId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   leaseUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -367,6 +386,7 @@ export type IdempotencyKeyCountOrderByAggregateInput = {
   answer?: Prisma.SortOrder
   claimId?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  approvalId?: Prisma.SortOrder
   leaseUntil?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
@@ -378,6 +398,7 @@ export type IdempotencyKeyMaxOrderByAggregateInput = {
   inputHash?: Prisma.SortOrder
   claimId?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  approvalId?: Prisma.SortOrder
   leaseUntil?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
@@ -389,6 +410,7 @@ export type IdempotencyKeyMinOrderByAggregateInput = {
   inputHash?: Prisma.SortOrder
   claimId?: Prisma.SortOrder
   owner?: Prisma.SortOrder
+  approvalId?: Prisma.SortOrder
   leaseUntil?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
@@ -403,6 +425,7 @@ export type IdempotencyKeySelect<ExtArgs extends runtime.Types.Extensions.Intern
   answer?: boolean
   claimId?: boolean
   owner?: boolean
+  approvalId?: boolean
   leaseUntil?: boolean
   expiresAt?: boolean
 }, ExtArgs["result"]["idempotencyKey"]>
@@ -415,6 +438,7 @@ export type IdempotencyKeySelectCreateManyAndReturn<ExtArgs extends runtime.Type
   answer?: boolean
   claimId?: boolean
   owner?: boolean
+  approvalId?: boolean
   leaseUntil?: boolean
   expiresAt?: boolean
 }, ExtArgs["result"]["idempotencyKey"]>
@@ -427,6 +451,7 @@ export type IdempotencyKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Type
   answer?: boolean
   claimId?: boolean
   owner?: boolean
+  approvalId?: boolean
   leaseUntil?: boolean
   expiresAt?: boolean
 }, ExtArgs["result"]["idempotencyKey"]>
@@ -439,11 +464,12 @@ export type IdempotencyKeySelectScalar = {
   answer?: boolean
   claimId?: boolean
   owner?: boolean
+  approvalId?: boolean
   leaseUntil?: boolean
   expiresAt?: boolean
 }
 
-export type IdempotencyKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "key" | "operation" | "inputHash" | "answer" | "claimId" | "owner" | "leaseUntil" | "expiresAt", ExtArgs["result"]["idempotencyKey"]>
+export type IdempotencyKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "key" | "operation" | "inputHash" | "answer" | "claimId" | "owner" | "approvalId" | "leaseUntil" | "expiresAt", ExtArgs["result"]["idempotencyKey"]>
 
 export type $IdempotencyKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "IdempotencyKey"
@@ -456,6 +482,7 @@ export type $IdempotencyKeyPayload<ExtArgs extends runtime.Types.Extensions.Inte
     answer: runtime.JsonValue | null
     claimId: string | null
     owner: string | null
+    approvalId: string | null
     leaseUntil: Date | null
     expiresAt: Date
   }, ExtArgs["result"]["idempotencyKey"]>
@@ -888,6 +915,7 @@ export interface IdempotencyKeyFieldRefs {
   readonly answer: Prisma.FieldRef<"IdempotencyKey", 'Json'>
   readonly claimId: Prisma.FieldRef<"IdempotencyKey", 'String'>
   readonly owner: Prisma.FieldRef<"IdempotencyKey", 'String'>
+  readonly approvalId: Prisma.FieldRef<"IdempotencyKey", 'String'>
   readonly leaseUntil: Prisma.FieldRef<"IdempotencyKey", 'DateTime'>
   readonly expiresAt: Prisma.FieldRef<"IdempotencyKey", 'DateTime'>
 }

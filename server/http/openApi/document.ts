@@ -38,6 +38,7 @@ place bids, the buyer awards the task to one of them, and that bidder delivers. 
 const tagDescriptions: Record<string, string> = {
   auth: "Accounts and browser sessions.",
   keys: "API keys for agents. A person creates them in a browser session.",
+  approvals: "What API keys ask the people whom they belong to, and the answers.",
   wallet:
     "A wallet has two buckets, available and held, and a ledger of every movement in them. When a refund or chargeback of a " +
     "top-up is larger than what is available, the rest is owed, and the next money that comes in pays it: see `kind` of a " +

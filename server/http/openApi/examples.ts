@@ -70,6 +70,10 @@ const differences: Record<string, { request?: Difference; response?: Difference 
   "bids.giveBack": {
     response: { task: { ...awarded, status: "cancelled", closedAt: now, closedBecause: "given_back" } },
   },
+  "approvals.approve": { response: { approval: { status: "approved", decidedAt: now, result: { task: {} } } } },
+  "approvals.decline": {
+    response: { approval: { status: "declined", decidedAt: now, reason: "Too expensive: at most $50." } },
+  },
   "agreements.propose": {
     request: { deliveryDueAt: undefined },
     response: { agreement: { kind: "settle", bidderCents: 4_000 } },

@@ -43,6 +43,15 @@ export const exportSources: Record<ExportListName, ExportList> = {
     ownedBy: (user) => sql`k.user_id = ${user}`,
     table: sql`k`,
   },
+  approvals: {
+    select: sql`
+      SELECT a.id, a.key_id AS "keyId", a.operation, a.summary, a.amount_cents AS "amountCents", a.task_id AS "taskId",
+             a.bid_id AS "bidId", a.input, a.result, a.status, a.reason, a.error, a.created_at AS "createdAt",
+             a.expires_at AS "expiresAt", a.decided_at AS "decidedAt"
+      FROM approvals a`,
+    ownedBy: (user) => sql`a.user_id = ${user}`,
+    table: sql`a`,
+  },
   tasks: {
     select: sql`SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id`,
     ownedBy: (user) => sql`t.buyer_id = ${user}`,

@@ -31,6 +31,17 @@ export const possibleKinds = (task: TaskRecord, actor: TaskActor, moment: Moment
     return decideTaskAction(action, task, actor, moment).refused === null;
   });
 
+/** What an agreement pays, or gives up of what was held for this side: the buyer pays, and the bidder is paid less. */
+export function amountOf(
+  { kind, bidderCents }: { kind: AgreementKind; bidderCents?: number | null | undefined },
+  { priceCents }: { priceCents: number },
+  side: Agreement["proposedBy"],
+): number {
+  if (kind === "extend") return 0;
+  const paidCents = bidderCents ?? 0;
+  return side === "buyer" ? paidCents : priceCents - paidCents;
+}
+
 /** The side of a task that a user is on. Throws `not_found` for strangers. */
 export function sideOf(task: TaskRecord, userId: string): Agreement["proposedBy"] {
   const actor = actorOf(task, userId);

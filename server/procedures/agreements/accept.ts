@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { carryOut } from "../../market/agreements/carryOut.ts";
 import { lockAgreement } from "../../market/agreements/lockAgreement.ts";
+import { amountOf } from "../../market/agreements/rules.ts";
 import { endPending } from "../../market/tasks/agreements.ts";
 import { getAwardedBid } from "../../market/tasks/moveTask.ts";
 import { Agreement } from "../../schemas/agreement.ts";
@@ -16,7 +18,7 @@ export const accept = scoped("agreement:write")
       "Accepts what the other side proposes, for good. `extend`: the new due time holds. `cancel`: the task is `cancelled`, and " +
       "the hold returns to the buyer. `settle`: the task is `resolved`; the bidder is paid `bidderCents`, and the rest returns to " +
       "the buyer. An open dispute is then `settled`, and nobody has lost it.",
-    errors: ["forbidden", "not_found", "wrong_status"],
+    errors: ["forbidden", "not_found", "wrong_status", ...approvalErrors],
   })
   .input(z.strictObject({ id: idOf("agreement") }))
   .output(
@@ -27,10 +29,12 @@ export const accept = scoped("agreement:write")
   )
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const { task, moment } = await lockAgreement(tx, ctx, input.id, "accept");
+      const { task, side, moment } = await lockAgreement(tx, ctx, input.id, "accept");
       const agreement = await endPending(tx, task.id, "accepted", moment.now);
       if (agreement === null) throw new Error(`agreement ${input.id} is not pending`);
       const bid = await getAwardedBid(tx, task);
+      const [asked, endsAt] = [{ taskId: task.id, bidId: bid.id, subjectId: agreement.id }, agreement.expiresAt];
+      mustBeApproved(tx, ctx, { ...asked, amountCents: amountOf(agreement, bid, side), endsAt });
       const agreed = await carryOut(tx, task, { agreement, bid, userId: ctx.userId, moment });
       tx.events.record("agreement.ended", { task: agreed, bid, agreement }, [task.buyerId, bid.bidder.id]);
       return { agreement, task: agreed };

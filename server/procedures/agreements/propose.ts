@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { ApiError } from "../../errors.ts";
-import { agreementAt, taskActionOf } from "../../market/agreements/rules.ts";
+import { agreementAt, amountOf, taskActionOf } from "../../market/agreements/rules.ts";
 import { addAgreement, endPending, findPending } from "../../market/tasks/agreements.ts";
 import { getAwardedBid } from "../../market/tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../../market/tasks/records.ts";
-import { actorOf, assertTaskAction, type Moment, momentOf, taskAt } from "../../market/tasks/rules.ts";
+import { actorOf, assertTaskAction, deadlineOf, type Moment, momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { Agreement, ProposeAgreement } from "../../schemas/agreement.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Transaction } from "../../store/database.ts";
@@ -20,7 +21,7 @@ export const propose = scoped("agreement:write")
       "Proposes to the other side of an awarded task to `extend` the due time, to `cancel` the task (the hold returns to the " +
       "buyer), or to `settle` it (the bidder is paid `bidderCents`, the rest returns), also instead of a moderator's decision. " +
       "Nothing moves until the other side accepts. A task has one pending agreement; it lapses after 7 days and when the task moves.",
-    errors: ["forbidden", "not_found", "wrong_status", "agreement_pending"],
+    errors: ["forbidden", "not_found", "wrong_status", "agreement_pending", ...approvalErrors],
   })
   .input(ProposeAgreement)
   .output(z.object({ agreement: Agreement.meta({ description: "The proposal, pending." }) }))
@@ -40,6 +41,9 @@ export const propose = scoped("agreement:write")
       }
       await assertNonePending(tx, task, bid, moment);
       const proposedBy = actor === "buyer" ? "buyer" : "bidder";
+      const amountCents = amountOf({ kind, bidderCents }, bid, proposedBy);
+      const endsAt = deadlineOf(taskAt(task, moment), moment)?.toISOString() ?? null;
+      mustBeApproved(tx, ctx, { amountCents, taskId, bidId: bid.id, subjectId: taskId, endsAt });
       const expiresAt = new Date(moment.now.getTime() + ctx.settings.agreementSeconds * 1000);
       const proposal = { taskId, kind, proposedBy, reason, deliveryDueAt, bidderCents, expiresAt } as const;
       const agreement = await addAgreement(tx, proposal);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
@@ -27,6 +28,7 @@ export const create = scoped("payouts:write")
       "onboarding_required",
       "onboarding_incomplete",
       "processor_unavailable",
+      ...approvalErrors,
     ],
     hasNoDryRun: true,
   })
@@ -56,7 +58,7 @@ export const create = scoped("payouts:write")
         );
         // After a restore, a wallet may have money that was paid out already.
         if (payout.paused) throw new ApiError("unavailable", { retryAfterSeconds: PAUSE_SECONDS });
-        await countSpending(tx, ctx, amountCents);
+        await countSpending(tx, ctx, amountCents, mustBeApproved(tx, ctx, { amountCents }));
         const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
         if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);
         await tx.query(sql`

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { ApiError } from "../../errors.ts";
 import { findBid, moveBid } from "../../market/bids/records.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
@@ -21,7 +22,10 @@ export const award = scoped("task:write")
       "returns to your available money; the other active bids are rejected, and `deliveryDueAt` becomes now plus " +
       "the bid's `etaHours`. Send the price that you have seen as `expectedPriceCents`: if the bidder has changed " +
       "it since, the answer is `bid_changed` and nothing happens.",
-    errors: ["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid", "bid_changed"],
+    errors: [
+      ...(["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid", "bid_changed"] as const),
+      ...approvalErrors,
+    ],
   })
   .input(
     z.strictObject({
@@ -56,6 +60,7 @@ export const award = scoped("task:write")
         if (!isActive) throw new ApiError("bid_invalid");
         const { priceCents } = awardedBid;
         if (priceCents !== (input.expectedPriceCents ?? priceCents)) throw new ApiError("bid_changed", { priceCents });
+        mustBeApproved(tx, ctx, { amountCents: priceCents, taskId: task.id, bidId: bid.id, subjectId: task.id });
         const changes = sql`
           awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
           delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
@@ -17,7 +18,7 @@ export const create = scoped("task:write")
       "bucket of your wallet; if too little is available, the answer is `insufficient_funds` and nothing is posted. " +
       "The hold shrinks to the bid's price when you award the task, and returns when you cancel it. Send an " +
       "`Idempotency-Key`, so that a repeat after a lost response does not post a second task.",
-    errors: ["insufficient_funds", "spend_limit", "spam_guard"],
+    errors: ["insufficient_funds", "spend_limit", "spam_guard", ...approvalErrors],
   })
   .input(
     z.strictObject({
@@ -51,7 +52,8 @@ export const create = scoped("task:write")
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
             ),
         );
-        await countSpending(tx, ctx, task.maxBudgetCents);
+        const asks = mustBeApproved(tx, ctx, { amountCents: task.maxBudgetCents });
+        await countSpending(tx, ctx, task.maxBudgetCents, asks);
         tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         tx.events.record("task.created", { task }, "everyone");
         return { task };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
 import { changeOpenTask, contentEdited } from "../../market/tasks/changeOpenTask.ts";
 import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
@@ -22,6 +23,7 @@ export const update = scoped("task:write")
     errors: [
       ...(["budget_locked_by_bids", "revisions_locked_by_bids", "insufficient_funds", "spend_limit"] as const),
       ...(["forbidden", "not_found", "wrong_status"] as const),
+      ...approvalErrors,
     ],
   })
   .input(
@@ -83,6 +85,7 @@ async function moveBudget(
   if (differenceCents === 0) return;
   const reason = { taskId: task.id };
   if (differenceCents < 0) return tx.ledger.release(task.buyerId, -differenceCents, reason);
-  await countSpending(tx, ctx, differenceCents);
+  const asks = mustBeApproved(tx, ctx, { amountCents: maxBudgetCents, taskId: task.id, subjectId: task.id });
+  await countSpending(tx, ctx, differenceCents, asks);
   tx.ledger.hold(task.buyerId, differenceCents, reason);
 }

@@ -39,7 +39,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const delays: number[] = [];
   let after = await advanceLog(database);
   for (let change = 0; change < CHANGES; change++) {
-    const seat = follower.takeSeat({ userId, types: null }, "here");
+    const seat = follower.takeSeat({ userId, keyId: null, types: null }, "here");
     const waiting = seat.wait(after, { timeoutMs: 10_000, signal: never });
     await sleep(Math.random() * 100);
     await database.transaction(async (tx) => tx.events.record("message.posted", data, [userId]));
@@ -59,7 +59,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const beforeBytes = process.memoryUsage().heapUsed;
   const waits = Array.from({ length: WAITING }, () =>
     follower
-      .takeSeat({ userId: crypto.randomUUID(), types: null }, "here")
+      .takeSeat({ userId: crypto.randomUUID(), keyId: null, types: null }, "here")
       .wait(after, { timeoutMs: 600_000, signal: never }),
   );
   log(
@@ -78,7 +78,11 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
         database,
         sql`SELECT event_id AS "eventId" FROM event_log WHERE position = ${position}`,
       );
-      await readLog(database, { userId: reader, types: null }, { after: { ...end, position, eventId }, limit: 50 });
+      await readLog(
+        database,
+        { userId: reader, keyId: null, types: null },
+        { after: { ...end, position, eventId }, limit: 50 },
+      );
     }
     return (PAGES * 1000) / (performance.now() - startedMs);
   };

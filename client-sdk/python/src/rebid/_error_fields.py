@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from .types import ApiError, LimitViolation, OpenMatter
+    from .types import ApiError, ErrorApproval, LimitViolation, OpenMatter
 
 
 class ErrorFields:
@@ -74,6 +74,21 @@ class ErrorFields:
     def task_id(self) -> str | None:
         """With `spam_guard`, for a task that was posted too often: the newest one with the same text."""
         return self._details.task_id if self._details else None
+
+    @property
+    def approval(self) -> ErrorApproval | None:
+        """What the owner of the API key was asked; null in a dry run, which asks nobody."""
+        return self._details.approval if self._details else None
+
+    @property
+    def amount_cents(self) -> int | None:
+        """With `approval_required` in a dry run: what it comes to."""
+        return self._details.amount_cents if self._details else None
+
+    @property
+    def above_cents(self) -> int | None:
+        """With `approval_required` in a dry run: what the key may do alone."""
+        return self._details.above_cents if self._details else None
 
     @property
     def open(self) -> list[OpenMatter] | None:

@@ -12,7 +12,7 @@ from .._options import Answer
 from .._request import Method
 from .._retries import Safety
 from .namespaces import AsyncNamespaces
-from .resources import AsyncBids, AsyncEvents, AsyncMessages, AsyncTasks
+from .resources import AsyncApprovals, AsyncBids, AsyncEvents, AsyncMessages, AsyncTasks
 from .transport import DEFAULT_MAX_RETRIES, DEFAULT_TIMEOUT_SECONDS, AsyncTransport, last_answer
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class AsyncRebid(AsyncNamespaces):
         self._transport = transport
         self.tasks = AsyncTasks(transport)
         self.bids = AsyncBids(transport)
+        self.approvals = AsyncApprovals(transport)
         self.messages = AsyncMessages(transport)
         self.events = AsyncEvents(transport)
 

@@ -14,7 +14,7 @@ from .._options import Answer
 from .._request import Method
 from .._retries import Safety
 from .namespaces import Namespaces
-from .resources import Bids, Events, Messages, Tasks
+from .resources import Approvals, Bids, Events, Messages, Tasks
 from .transport import DEFAULT_MAX_RETRIES, DEFAULT_TIMEOUT_SECONDS, Transport, last_answer
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class Rebid(Namespaces):
         self._transport = transport
         self.tasks = Tasks(transport)
         self.bids = Bids(transport)
+        self.approvals = Approvals(transport)
         self.messages = Messages(transport)
         self.events = Events(transport)
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from .._errors import RebidTimeoutError, RebidUploadError, TaskStatusError
+from .._errors import RebidError, RebidTimeoutError, RebidUploadError, TaskStatusError
 from .._files import OnProgress, Source, UploadFile
 from .._options import ChangeOptions, TryOptions
 from .._statuses import next_statuses
 from .follow import EventFollower
-from .namespaces import BidsApi, EventsApi, MessagesApi, TasksApi
+from .namespaces import ApprovalsApi, BidsApi, EventsApi, MessagesApi, TasksApi
 from .transport import Transport, read_body
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from .._options import RequestOptions
     from ..types import (
+        Approval,
         FinalizeDeliveryResponse,
         FinalizeMessageFileResponse,
         FinalizeSampleResponse,
@@ -109,6 +110,55 @@ class Tasks(TasksApi):
                 concerns = not page.events or any(_task_id(event) == id for event in page.events)
                 if wait == 0 and not page.events:
                     raise RebidTimeoutError(f"The task is {task.status} after {give_up_after} seconds.")
+
+
+class Approvals(ApprovalsApi):
+    """The procedures of approvals, and a way to wait for a person's answer."""
+
+    def wait(
+        self,
+        error: BaseException | str,
+        *,
+        give_up_after: float | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Approval:
+        """Waits until a person has answered, and returns the approval.
+
+        It is `approved` with its `result`, `declined` with a `reason`, `failed` with an `error`, or over for another
+        reason. Takes the error with which a request was refused, or an approval's id; raises again any error that is
+        not `approval_required`. Waits for as long as it takes, at most 72 hours, or for `give_up_after` seconds, after
+        which it raises `RebidTimeoutError`.
+
+            try:
+                rebid.tasks.award(id, bid_id=bid_id, expected_price_cents=price, idempotency_key=key)
+            except RebidError as error:
+                approval = rebid.approvals.wait(error)
+        """
+        id = _approval_id(error)
+        ends_at = None if give_up_after is None else time.monotonic() + give_up_after
+        events = EventsApi(self._transport)
+        # The cursor is from before the first look, so that nothing falls between the two.
+        after = (events.list(after="latest", **options)).next_cursor
+        while True:
+            approval = (self.read(id, **options)).approval
+            if approval.status != "pending":
+                return approval
+            wait = _WAIT_SECONDS if ends_at is None else min(_WAIT_SECONDS, int(ends_at - time.monotonic()))
+            if wait < 0:
+                raise RebidTimeoutError(f"The approval is pending after {give_up_after} seconds.")
+            page = events.list(after=after, wait=wait, types=["approval.decided"], **options)
+            after = page.next_cursor
+            if wait == 0:
+                raise RebidTimeoutError(f"The approval is pending after {give_up_after} seconds.")
+
+
+def _approval_id(error: BaseException | str) -> str:
+    if isinstance(error, str):
+        return error
+    if isinstance(error, RebidError) and error.code == "approval_required" and error.approval is not None:
+        if error.approval.id is not None:
+            return error.approval.id
+    raise error
 
 
 class Events(EventsApi):
