@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { audit } from "../../server/audit/audit.ts";
 import { exportListNames } from "../../server/schemas/accountExport.ts";
 import { sql } from "../../server/store/connection.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { addBriefFile, addShared } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { tellAll } from "../factories/notifications.ts";
@@ -15,6 +16,7 @@ import {
   disputedTask,
   placeBid,
   postTask,
+  taskInput,
   taskInRound,
   upload,
 } from "../factories/tasks.ts";
@@ -69,6 +71,7 @@ test("an export has everything of the caller's, and no secret", async () => {
 
   await person.patch("/auth/me", { timeZone: "Europe/Helsinki" });
   await person.patch("/notifications/preferences", { work: { mail: "daily" } });
+  askedIn(await (await createAgent(service, person, 0)).post("/tasks", taskInput({ maxBudgetCents: 1 })));
   await tellAll(service);
   const answer = await person.get("/auth/export");
   expect(answer.status).toBe(200);

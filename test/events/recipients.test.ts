@@ -56,7 +56,6 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "topup.reversed": ["buyer"],
   "payout.updated": ["winner"],
   "export.ready": ["winner"],
-  "key.created": ["winner"],
   "approval.requested": ["buyer"],
   "approval.decided": ["buyer"],
   "key.created": ["buyer", "winner"],

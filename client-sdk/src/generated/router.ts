@@ -18,6 +18,8 @@ import type {
   AnswerQuestion,
   AnswerQuestionResponse,
   ApiError,
+  ApproveApproval,
+  ApproveApprovalResponse,
   AskQuestion,
   AskQuestionResponse,
   AwardTask,
@@ -42,6 +44,8 @@ import type {
   CreateWebhook,
   DeclineAgreement,
   DeclineAgreementResponse,
+  DeclineApproval,
+  DeclineApprovalResponse,
   DeclineChangesTask,
   DeclineChangesTaskResponse,
   DisputeCase,
@@ -70,6 +74,8 @@ import type {
   ListAgreements,
   ListAgreementsResponse,
   ListApiKeysResponse,
+  ListApprovals,
+  ListApprovalsResponse,
   ListConversations,
   ListConversationsResponse,
   ListDisputes,
@@ -120,6 +126,8 @@ import type {
   ProposeAgreementResponse,
   RateTask,
   RateTaskResponse,
+  ReadApproval,
+  ReadApprovalResponse,
   ReadBid,
   ReadBidResponse,
   ReadDispute,
@@ -247,6 +255,16 @@ export type RebidRouter = TRPCBuiltRouter<
       list: Query<NoInput, ListApiKeysResponse>;
       /** Revoke an API key. */
       revoke: Mutation<RevokeApiKey, void>;
+    };
+    approvals: {
+      /** List approvals. */
+      list: Query<ListApprovals, ListApprovalsResponse>;
+      /** Read an approval. */
+      read: Query<ReadApproval, ReadApprovalResponse>;
+      /** Approve what an API key asks. */
+      approve: Mutation<ApproveApproval, ApproveApprovalResponse>;
+      /** Decline what an API key asks. */
+      decline: Mutation<DeclineApproval, DeclineApprovalResponse>;
     };
     wallet: {
       /** Read my wallet. */

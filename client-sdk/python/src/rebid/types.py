@@ -42,6 +42,8 @@ class AccountExport(Model):
     """Your sessions that have not ended."""
     keys: list[ExportedApiKey]
     """Your API keys."""
+    approvals: list[ExportedApproval]
+    """What your API keys asked you."""
     tasks: list[Task]
     """Tasks that you posted."""
     bids: list[Bid]
@@ -234,7 +236,7 @@ class AnswerQuestionResponse(Model):
 class ApiError(Model):
     """The body of every error."""
 
-    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
+    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "approval_required", "approval_declined", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "approval_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
     """A stable code to program against."""
     message: str
     """What is wrong and what to do, for people. It may change."""
@@ -268,6 +270,12 @@ class ApiError(Model):
     """With `limit_reached`: how many you may have."""
     task_id: str | None = None
     """With `spam_guard`, for a task that was posted too often: the newest one with the same text."""
+    approval: ErrorApproval | None = None
+    """What the owner of the API key was asked; null in a dry run, which asks nobody."""
+    amount_cents: int | None = None
+    """With `approval_required` in a dry run: what it comes to."""
+    above_cents: int | None = None
+    """With `approval_required` in a dry run: what the key may do alone."""
     open: list[OpenMatter] | None = None
     """With `account_in_use`: what must be finished first."""
 
@@ -294,6 +302,124 @@ class ApiKey(Model):
     """A `grant` is a connected app: it has access tokens in place of a key of its own."""
     client: KeyClient | None
     """The app of a grant; null for a key."""
+
+
+class Approval(Model):
+    """What an API key asks its owner, and the answer."""
+
+    id: str
+    key_id: str
+    """The API key that asks."""
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    """What it would do."""
+    summary: str
+    """What would happen, in one sentence. Titles and names in it were written by users."""
+    amount_cents: int
+    """What it holds, commits or pays, in integer cents."""
+    task_id: str | None
+    """The task that it is about; null for a new task and a payout."""
+    bid_id: str | None
+    """The bid that is awarded or paid; null if there is none."""
+    input: JsonObject
+    """The operation's input."""
+    version: str
+    """Changes when the amount, the payee, the task or the bid does. Send it back as `seen`."""
+    result: JsonObject | None
+    """With `approved`: what the operation returned. Null otherwise."""
+    status: ApprovalStatus
+    reason: str | None
+    """With `declined`: why, in the owner's words. Null otherwise."""
+    error: JsonObject | None
+    """With `failed`: the body of the error with which it was refused."""
+    created_at: datetime
+    """When it was first asked. ISO 8601."""
+    expires_at: datetime
+    """Until when it can be answered. ISO 8601."""
+    decided_at: datetime | None
+    """When it stopped being pending. ISO 8601."""
+
+
+class ApprovalDecidedEvent(Model):
+    """Happens when an approval is no longer pending: its owner has answered, or it has expired or lost its subject;
+    for the sessions of the key's owner, and the key.
+    """
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["approval.decided"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: ApprovalDecidedEventData
+
+
+class ApprovalDecidedEventData(Model):
+    """What events about an answer have."""
+
+    approval: ApprovalExcerpt
+    """The approval as it was then."""
+
+
+class ApprovalExcerpt(Model):
+    """An approval as events show it: without `input` and `result`, which `GET /approvals/{id}` has."""
+
+    id: str
+    key_id: str
+    """The API key that asks."""
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    """What it would do."""
+    summary: str
+    """What would happen, in one sentence. Titles and names in it were written by users."""
+    amount_cents: int
+    """What it holds, commits or pays, in integer cents."""
+    task_id: str | None
+    """The task that it is about; null for a new task and a payout."""
+    bid_id: str | None
+    """The bid that is awarded or paid; null if there is none."""
+    version: str
+    """Changes when the amount, the payee, the task or the bid does. Send it back as `seen`."""
+    status: ApprovalStatus
+    reason: str | None
+    """With `declined`: why, in the owner's words. Null otherwise."""
+    error: JsonObject | None
+    """With `failed`: the body of the error with which it was refused."""
+    created_at: datetime
+    """When it was first asked. ISO 8601."""
+    expires_at: datetime
+    """Until when it can be answered. ISO 8601."""
+    decided_at: datetime | None
+    """When it stopped being pending. ISO 8601."""
+
+
+class ApprovalRequestedEvent(Model):
+    """Happens when an API key asks its owner to approve something; for the sessions of the key's owner, and the key."""
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["approval.requested"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: ApprovalRequestedEventData
+
+
+class ApprovalRequestedEventData(Model):
+    """What events about a question have."""
+
+    approval: ApprovalExcerpt
+    """The approval as it was then."""
+
+
+ApprovalStatus: TypeAlias = Literal["pending", "approved", "declined", "expired", "superseded", "void", "failed"] | str
+"""`pending` until the owner answers. `approved`: it was done. `failed`: it was approved, and refused; see `error`.
+`declined`: see `reason`. `expired`: nobody answered in time. `superseded`: the key has asked for something else
+instead. `void`: the key, its owner or the task has ended.
+"""
+
+
+class ApproveApprovalResponse(Model):
+    approval: Approval
+    """The approval, `approved` or `failed`."""
 
 
 class AskQuestionResponse(Model):
@@ -784,6 +910,11 @@ class DeclineAgreementResponse(Model):
     """The task, as before."""
 
 
+class DeclineApprovalResponse(Model):
+    approval: Approval
+    """The approval, `declined`."""
+
+
 class DeclineChangesTaskResponse(Model):
     task: Task
     """The task, delivered again."""
@@ -1050,6 +1181,45 @@ class DueWork(Model):
     """How many."""
 
 
+class ErrorApproval(Model):
+    """With `approval_required`: `id`, `url` and `expires_at`. With `approval_declined`: `id` and `reason`. With
+    `approval_changed`: the whole approval, as it is now.
+    """
+
+    id: str | None = None
+    key_id: str | None = None
+    """The API key that asks."""
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str | None = None
+    """What it would do."""
+    summary: str | None = None
+    """What would happen, in one sentence. Titles and names in it were written by users."""
+    amount_cents: int | None = None
+    """What it holds, commits or pays, in integer cents."""
+    task_id: str | None = None
+    """The task that it is about; null for a new task and a payout."""
+    bid_id: str | None = None
+    """The bid that is awarded or paid; null if there is none."""
+    input: JsonObject | None = None
+    """The operation's input."""
+    version: str | None = None
+    """Changes when the amount, the payee, the task or the bid does. Send it back as `seen`."""
+    result: JsonObject | None = None
+    """With `approved`: what the operation returned. Null otherwise."""
+    status: ApprovalStatus | None = None
+    reason: str | None = None
+    """With `declined`: why, in the owner's words. Null otherwise."""
+    error: JsonObject | None = None
+    """With `failed`: the body of the error with which it was refused."""
+    created_at: datetime | None = None
+    """When it was first asked. ISO 8601."""
+    expires_at: datetime | None = None
+    """Until when it can be answered. ISO 8601."""
+    decided_at: datetime | None = None
+    """When it stopped being pending. ISO 8601."""
+    url: str | None = None
+    """With `approval_required`: the page on which the owner answers."""
+
+
 class EventCount(Model):
     """How many events of one type have happened."""
 
@@ -1165,6 +1335,39 @@ class ExportedApiKey(Model):
     """When the key was revoked. ISO 8601."""
 
 
+class ExportedApproval(Model):
+    """What an API key asked, and the answer."""
+
+    id: str
+    key_id: str
+    """The API key that asks."""
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    """What it would do."""
+    summary: str
+    """What would happen, in one sentence. Titles and names in it were written by users."""
+    amount_cents: int
+    """What it holds, commits or pays, in integer cents."""
+    task_id: str | None
+    """The task that it is about; null for a new task and a payout."""
+    bid_id: str | None
+    """The bid that is awarded or paid; null if there is none."""
+    input: JsonObject
+    """The operation's input."""
+    result: JsonObject | None
+    """With `approved`: what the operation returned. Null otherwise."""
+    status: ApprovalStatus
+    reason: str | None
+    """With `declined`: why, in the owner's words. Null otherwise."""
+    error: JsonObject | None
+    """With `failed`: the body of the error with which it was refused."""
+    created_at: datetime
+    """When it was first asked. ISO 8601."""
+    expires_at: datetime
+    """Until when it can be answered. ISO 8601."""
+    decided_at: datetime | None
+    """When it stopped being pending. ISO 8601."""
+
+
 class ExportedFile(Model):
     """A file that was uploaded, without its bytes."""
 
@@ -1236,7 +1439,7 @@ class ExportedNotification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     event: str
     """The event that it is about."""
@@ -1493,6 +1696,10 @@ class InputIssue(Model):
     """What is wrong, and what is allowed instead."""
 
 
+JsonObject: TypeAlias = "dict[str, Any]"
+"""An object of whatever operation it belongs to."""
+
+
 class KeyApproval(Model):
     """Above which amount an API key has to ask its owner."""
 
@@ -1609,6 +1816,13 @@ class ListAgreementsResponse(Model):
 class ListApiKeysResponse(Model):
     keys: list[ListedApiKey]
     """Newest first."""
+
+
+class ListApprovalsResponse(Model):
+    approvals: list[Approval]
+    """Newest first."""
+    next_cursor: str | None
+    """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
 
 
 class ListConversationsResponse(Model):
@@ -1834,7 +2048,7 @@ class LogMessage(Model):
     """Send it as `after` to go on behind this point. Opaque."""
 
 
-LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
+LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
 """The types of the event log beyond `WebhookEventType`."""
 
 
@@ -1992,7 +2206,7 @@ class Notification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     title: str
     """One line, with titles and names as they were then."""
@@ -2313,6 +2527,11 @@ class RatingPostedEvent(Model):
     created_at: datetime
     """When it happened. ISO 8601."""
     data: RatingEventData
+
+
+class ReadApprovalResponse(Model):
+    approval: Approval
+    """The approval."""
 
 
 class ReadBidResponse(Model):
@@ -3133,7 +3352,7 @@ class WebhookDelivery(Model):
     """The endpoint that it goes to."""
     event_id: str
     """The `id` in the payload, the same for retries and replays."""
-    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"] | str
+    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The event's type."""
     status: Literal["pending", "succeeded", "failed"] | str
     """`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed."""
@@ -3198,6 +3417,8 @@ _event_tags: dict[str, str] = {
     "topup.reversed": "TopupReversedEvent",
     "payout.updated": "PayoutUpdatedEvent",
     "export.ready": "ExportReadyEvent",
+    "approval.requested": "ApprovalRequestedEvent",
+    "approval.decided": "ApprovalDecidedEvent",
     "key.created": "KeyCreatedEvent",
     "password.changed": "PasswordChangedEvent",
     "account.suspended": "AccountSuspendedEvent",
@@ -3237,6 +3458,8 @@ LogEvent: TypeAlias = Annotated[
     | Annotated[TopupReversedEvent, Tag("TopupReversedEvent")]
     | Annotated[PayoutUpdatedEvent, Tag("PayoutUpdatedEvent")]
     | Annotated[ExportReadyEvent, Tag("ExportReadyEvent")]
+    | Annotated[ApprovalRequestedEvent, Tag("ApprovalRequestedEvent")]
+    | Annotated[ApprovalDecidedEvent, Tag("ApprovalDecidedEvent")]
     | Annotated[KeyCreatedEvent, Tag("KeyCreatedEvent")]
     | Annotated[PasswordChangedEvent, Tag("PasswordChangedEvent")]
     | Annotated[AccountSuspendedEvent, Tag("AccountSuspendedEvent")]
@@ -3276,6 +3499,8 @@ LogEventType: TypeAlias = Literal[
     "topup.reversed",
     "payout.updated",
     "export.ready",
+    "approval.requested",
+    "approval.decided",
     "key.created",
     "password.changed",
     "account.suspended",
@@ -3310,6 +3535,8 @@ ErrorCode: TypeAlias = Literal[
     "forbidden",
     "missing_scope",
     "spend_limit",
+    "approval_required",
+    "approval_declined",
     "not_found",
     "method_not_allowed",
     "wrong_status",
@@ -3324,6 +3551,7 @@ ErrorCode: TypeAlias = Literal[
     "second_factor_exists",
     "account_in_use",
     "bid_changed",
+    "approval_changed",
     "idempotency_conflict",
     "cursor_expired",
     "onboarding_required",

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         AgreementKind,
         Answer,
         AnswerQuestionResponse,
+        Approval,
+        ApproveApprovalResponse,
         AskQuestionResponse,
         AwardTaskResponse,
         BidExcerpt,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         CreatedApiKey,
         CreatedWebhook,
         DeclineAgreementResponse,
+        DeclineApprovalResponse,
         DeclineChangesTaskResponse,
         Dimensions,
         Dispute,
@@ -60,6 +63,7 @@ if TYPE_CHECKING:
         GiveBackBidResponse,
         ListAgreementsResponse,
         ListApiKeysResponse,
+        ListApprovalsResponse,
         ListConversationsResponse,
         ListDisputesResponse,
         ListExportsResponse,
@@ -98,6 +102,7 @@ if TYPE_CHECKING:
         PushKeys,
         Question,
         RateTaskResponse,
+        ReadApprovalResponse,
         ReadBidResponse,
         ReadExportResponse,
         ReadPayoutResponse,
@@ -682,6 +687,127 @@ class KeysApi(Namespace):
         )
 
 
+class ApprovalsApi(Namespace):
+    def list(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        status: Sequence[Literal["pending", "approved", "declined", "expired", "superseded", "void", "failed"]] | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Pages[Approval, ListApprovalsResponse]:
+        """List approvals.
+
+        Lists what your API keys have asked you, newest first, as it is at this moment. An API key sees only what it
+        has asked itself.
+
+        `GET /approvals`. With any credentials.
+
+        - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
+        it for the first page. Up to 64 characters.
+        - `limit`: Rows per page. 1 to 100. Default: 50.
+        - `status`: Approvals with one of these statuses; all by default. 1 to 7 items.
+
+        Raises `RebidError`: `unauthenticated` (401).
+        """
+
+        def read(fields: Mapping[str, object]) -> ListApprovalsResponse:
+            return self._transport.call(
+                "GET",
+                "/approvals",
+                fields,
+                options,
+                "read",
+                records.ListApprovalsResponse,
+            )
+
+        return Pages(read, {**given(cursor=cursor, limit=limit, status=status)}, "approvals")
+
+    def read(
+        self,
+        id: str,
+        **options: Unpack[RequestOptions],
+    ) -> ReadApprovalResponse:
+        """Read an approval.
+
+        Returns what one of your API keys has asked you, as it is at this moment. An API key can read only what it
+        has asked itself.
+
+        `GET /approvals/{id}`. With any credentials.
+
+        Raises `RebidError`: `unauthenticated` (401), `not_found` (404).
+        """
+        return self._transport.call(
+            "GET",
+            "/approvals/{id}",
+            {"id": id},
+            options,
+            "read",
+            records.ReadApprovalResponse,
+        )
+
+    def approve(
+        self,
+        id: str,
+        *,
+        seen: str,
+        code: str | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> ApproveApprovalResponse:
+        """Approve what an API key asks.
+
+        Says yes: the service does what the key has asked for, once, with the rights that the key has now. Send the
+        `version` that you have seen as `seen`; if anything has changed since, the answer is `approval_changed` with
+        the present state, and nothing is done. If the operation is refused, the approval is `failed`, with its
+        `error`. With a second factor, a fresh `code` is needed.
+
+        `POST /approvals/{id}/approve`. With a browser session; API keys are refused.
+
+        - `seen`: The `version` that you have seen. 1 to 100 characters.
+        - `code`: If the account has a second factor: the current six digits of the authenticator, which work once,
+        or a recovery code. 1 to 64 characters.
+
+        Raises `RebidError`: `second_factor_required` (401), `unauthenticated` (401), `forbidden` (403), `not_found`
+        (404), `wrong_status` (409), `approval_changed` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/approvals/{id}/approve",
+            {"id": id, "seen": seen, **given(code=code)},
+            options,
+            "unkeyed",
+            records.ApproveApprovalResponse,
+        )
+
+    def decline(
+        self,
+        id: str,
+        *,
+        reason: str,
+        **options: Unpack[TryOptions],
+    ) -> DeclineApprovalResponse:
+        """Decline what an API key asks.
+
+        Says no, with a reason that the key's agent reads. The same request is refused with `approval_declined` for
+        24 hours.
+
+        `POST /approvals/{id}/decline`. With a browser session; API keys are refused.
+
+        - `reason`: Why, for the agent. 1 to 2,000 characters.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+        `idempotency_conflict` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/approvals/{id}/decline",
+            {"id": id, "reason": reason},
+            options,
+            "keyed",
+            records.DeclineApprovalResponse,
+        )
+
+
 class WalletApi(Namespace):
     def read(
         self,
@@ -879,8 +1005,9 @@ class TasksApi(Namespace):
         - `revisions`: How often you may ask for changes to a delivery, without a dispute. Bidders see it before
         they bid. 0 by default. 0 to 5.
 
-        Raises `RebidError`: `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
-        (403), `missing_scope` (403), `idempotency_conflict` (409), `spam_guard` (429).
+        Raises `RebidError`: `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+        `approval_required` (403), `approval_declined` (403), `forbidden` (403), `missing_scope` (403),
+        `limit_reached` (409), `idempotency_conflict` (409), `spam_guard` (429).
         """
         return self._transport.call(
             "POST",
@@ -955,8 +1082,9 @@ class TasksApi(Namespace):
         they bid. 0 by default. 0 to 5.
 
         Raises `RebidError`: `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `unauthenticated`
-        (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `missing_scope` (403),
-        `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409).
+        (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `approval_required` (403),
+        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
+        (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "PATCH",
@@ -1015,9 +1143,9 @@ class TasksApi(Namespace):
         - `bid_id`: The bid to award the task to.
         - `expected_price_cents`: The price that you have seen. If it has changed, nothing happens. From 1.
 
-        Raises `RebidError`: `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403), `missing_scope`
-        (403), `not_found` (404), `wrong_status` (409), `bid_invalid` (409), `bid_changed` (409),
-        `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403), `approval_required`
+        (403), `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409),
+        `bid_invalid` (409), `bid_changed` (409), `limit_reached` (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "POST",
@@ -1041,8 +1169,9 @@ class TasksApi(Namespace):
 
         `POST /tasks/{id}/accept`. An API key needs the scope `task:write`.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-        `wrong_status` (409), `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `approval_required` (403),
+        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
+        (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "POST",
@@ -2215,9 +2344,10 @@ class PayoutsApi(Namespace):
 
         - `amount_cents`: What the bank account receives, in integer cents. From 1,000.
 
-        Raises `RebidError`: `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
-        (403), `missing_scope` (403), `idempotency_conflict` (409), `onboarding_required` (412),
-        `onboarding_incomplete` (412), `processor_unavailable` (502).
+        Raises `RebidError`: `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+        `approval_required` (403), `approval_declined` (403), `forbidden` (403), `missing_scope` (403),
+        `limit_reached` (409), `idempotency_conflict` (409), `onboarding_required` (412), `onboarding_incomplete`
+        (412), `processor_unavailable` (502).
         """
         return self._transport.call(
             "POST",
@@ -2469,8 +2599,9 @@ class AgreementsApi(Namespace):
         ISO 8601.
         - `bidder_cents`: Only with `settle`: 0 to the price, in integer cents.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-        `wrong_status` (409), `agreement_pending` (409), `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `approval_required` (403),
+        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409),
+        `agreement_pending` (409), `limit_reached` (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "POST",
@@ -2500,8 +2631,9 @@ class AgreementsApi(Namespace):
 
         `POST /agreements/{id}/accept`. An API key needs the scope `agreement:write`.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-        `wrong_status` (409), `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `approval_required` (403),
+        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
+        (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "POST",
@@ -2666,7 +2798,7 @@ class EventsApi(Namespace):
         self,
         *,
         after: str | None = None,
-        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"]] | None = None,
+        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
         limit: int | None = None,
         wait: int | None = None,
         **options: Unpack[RequestOptions],
@@ -2681,7 +2813,7 @@ class EventsApi(Namespace):
 
         - `after`: The `next_cursor` of an earlier answer. Omit it to begin with the oldest event that is kept;
         `latest` begins now. 1 to 100 characters.
-        - `types`: The types of events to return; all by default. 1 to 30 items.
+        - `types`: The types of events to return; all by default. 1 to 32 items.
         - `limit`: Events per page. 1 to 100. Default: 50.
         - `wait`: Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0.
 
@@ -2999,7 +3131,7 @@ class WebhooksApi(Namespace):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "key.created", "password.changed", "account.suspended"]] | None = None,
+        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
         status: Sequence[Literal["pending", "succeeded", "failed"]] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Pages[WebhookDelivery, ListWebhookDeliveriesResponse]:
@@ -3013,7 +3145,7 @@ class WebhooksApi(Namespace):
         - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
         it for the first page. Up to 64 characters.
         - `limit`: Rows per page. 1 to 100. Default: 50.
-        - `event`: Deliveries of these events; all by default. 1 to 30 items.
+        - `event`: Deliveries of these events; all by default. 1 to 32 items.
         - `status`: Deliveries with one of these statuses; all by default. 1 to 3 items.
 
         Raises `RebidError`: `unauthenticated` (401), `missing_scope` (403), `not_found` (404).
@@ -3165,6 +3297,7 @@ class Namespaces:
     def __init__(self, transport: Transport) -> None:
         self.auth = AuthApi(transport)
         self.keys = KeysApi(transport)
+        self.approvals = ApprovalsApi(transport)
         self.wallet = WalletApi(transport)
         self.questions = QuestionsApi(transport)
         self.notifications = NotificationsApi(transport)
