@@ -50,6 +50,7 @@ export const resetNewTasks = () => change(() => (newTasks = 0));
 function staleAfter({ data }: LogEvent): QueryKey[] {
   if ("payout" in data) return [["payouts"], ["wallet"]];
   if ("topup" in data) return [["wallet"]];
+  if ("approval" in data) return [["approvals"], ["approval", data.approval.id], ["wallet"]];
   if ("export" in data) return [["exports"]];
   if ("question" in data) return [["task", data.task.id]];
   if ("message" in data) return [["messages", data.message.bidId], ["conversations"], ["dispute"]];
