@@ -7,14 +7,16 @@ import type { Bid } from "./bid.ts";
 import { idOf, type Person, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import {
-  AgreementExcerpt,
-  BidExcerpt,
-  DisputeExcerpt,
-  MessageExcerpt,
-  QuestionExcerpt,
-  TaskExcerpt,
-  truncated,
-} from "./excerpts.ts";
+  excerptOfReason,
+  taskAndBid,
+  taskOnly,
+  withAgreement,
+  withBid,
+  withDispute,
+  withQuestion,
+  withTask,
+} from "./eventData.ts";
+import { AgreementExcerpt, MessageExcerpt } from "./excerpts.ts";
 import { ExportRecord } from "./export.ts";
 import { Payout } from "./payout.ts";
 import type { Question } from "./question.ts";
@@ -22,33 +24,6 @@ import { Rating } from "./rating.ts";
 import { ChangeRound } from "./round.ts";
 import type { Task } from "./task.ts";
 import { CreditedTopup, TopupReversal } from "./topup.ts";
-
-const taskOnly = z.object({ task: TaskExcerpt.meta({ description: "The task as it was right after the change." }) });
-const taskAndBid = taskOnly.extend({
-  bid: BidExcerpt.meta({ description: "The bid as it was right after the change." }),
-});
-
-const withTask = taskOnly.meta({ id: "TaskEventData", description: "What events about a task have." });
-const withBid = taskAndBid.meta({
-  id: "BidEventData",
-  description: "What events about a bid or an awarded task have.",
-});
-const withDispute = taskAndBid
-  .extend({ dispute: DisputeExcerpt.meta({ description: "The dispute as it was right after the change." }) })
-  .meta({ id: "DisputeEventData", description: "What events about a dispute have." });
-
-const withQuestion = taskOnly
-  .extend({ question: QuestionExcerpt.meta({ description: "The question as it was right after the change." }) })
-  .meta({ id: "QuestionEventData", description: "What events about a question have." });
-
-const withAgreement = taskAndBid
-  .extend({ agreement: AgreementExcerpt.meta({ description: "The agreement as it was right after the change." }) })
-  .meta({ id: "AgreementEventData", description: "What events about an agreement have." });
-
-const excerptOfReason = {
-  reason: z.string().meta({ description: "What the side says that did this.", example: "The footnotes are missing." }),
-  reasonTruncated: truncated("reason"),
-} as const;
 
 const theParties = "the buyer and the awarded bidder";
 
