@@ -77,6 +77,11 @@ export type TotpFactor = Prisma.TotpFactorModel
  */
 export type RecoveryCode = Prisma.RecoveryCodeModel
 /**
+ * Model Approval
+ * 
+ */
+export type Approval = Prisma.ApprovalModel
+/**
  * Model Question
  * 
  */

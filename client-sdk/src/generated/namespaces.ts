@@ -14,6 +14,9 @@ import type {
   Agreement,
   AnswerQuestion,
   AnswerQuestionResponse,
+  Approval,
+  ApproveApproval,
+  ApproveApprovalResponse,
   AskQuestion,
   AskQuestionResponse,
   AwardTask,
@@ -40,6 +43,8 @@ import type {
   CreateWebhook,
   DeclineAgreement,
   DeclineAgreementResponse,
+  DeclineApproval,
+  DeclineApprovalResponse,
   DeclineChangesTask,
   DeclineChangesTaskResponse,
   DisputeCase,
@@ -70,6 +75,8 @@ import type {
   ListAgreements,
   ListAgreementsResponse,
   ListApiKeysResponse,
+  ListApprovals,
+  ListApprovalsResponse,
   ListConversations,
   ListConversationsResponse,
   ListDisputes,
@@ -127,6 +134,8 @@ import type {
   Question,
   RateTask,
   RateTaskResponse,
+  ReadApproval,
+  ReadApprovalResponse,
   ReadBid,
   ReadBidResponse,
   ReadDispute,
@@ -487,6 +496,68 @@ export class KeysApi extends Namespace {
   }
 }
 
+export class ApprovalsApi extends Namespace {
+  /**
+   * List approvals.
+   *
+   * Lists what your API keys have asked you, newest first, as it is at this moment. An API key sees only what it has
+   * asked itself.
+   *
+   * `GET /approvals`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401).
+   */
+  list(input: ListApprovals = {}, options: RequestOptions = {}): List<Approval, ListApprovalsResponse> {
+    return this.requests.readList("/approvals", "approvals", input, options);
+  }
+
+  /**
+   * Read an approval.
+   *
+   * Returns what one of your API keys has asked you, as it is at this moment. An API key can read only what it has
+   * asked itself.
+   *
+   * `GET /approvals/{id}`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
+   */
+  read(input: ReadApproval, options: RequestOptions = {}): Call<ReadApprovalResponse> {
+    return this.requests.read("/approvals/{id}", input, options);
+  }
+
+  /**
+   * Approve what an API key asks.
+   *
+   * Says yes: the service does what the key has asked for, once, with the rights that the key has now. Send the
+   * `version` that you have seen as `seen`; if anything has changed since, the answer is `approval_changed` with the
+   * present state, and nothing is done. If the operation is refused, the approval is `failed`, with its `error`.
+   * With a second factor, a fresh `code` is needed.
+   *
+   * `POST /approvals/{id}/approve`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `second_factor_required` (401), `unauthenticated` (401), `forbidden` (403), `not_found`
+   * (404), `wrong_status` (409), `approval_changed` (409).
+   */
+  approve(input: ApproveApproval, options: RequestOptions = {}): Call<ApproveApprovalResponse> {
+    return this.requests.changeUnkeyed("POST", "/approvals/{id}/approve", input, options);
+  }
+
+  /**
+   * Decline what an API key asks.
+   *
+   * Says no, with a reason that the key's agent reads. The same request is refused with `approval_declined` for 24
+   * hours.
+   *
+   * `POST /approvals/{id}/decline`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+   * `idempotency_conflict` (409).
+   */
+  decline(input: DeclineApproval, options: TryOptions = {}): Call<DeclineApprovalResponse> {
+    return this.requests.change("POST", "/approvals/{id}/decline", input, options);
+  }
+}
+
 export class WalletApi extends Namespace {
   /**
    * Read my wallet.
@@ -573,8 +644,9 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
-   * (403), `missing_scope` (403), `idempotency_conflict` (409), `spam_guard` (429).
+   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+   * `approval_required` (403), `approval_declined` (403), `forbidden` (403), `missing_scope` (403), `limit_reached`
+   * (409), `idempotency_conflict` (409), `spam_guard` (429).
    */
   create(input: CreateTask, options: TryOptions = {}): Call<CreateTaskResponse> {
     return this.requests.change("POST", "/tasks", input, options);
@@ -606,8 +678,9 @@ export class TasksApi extends Namespace {
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
    * @throws {RebidError} `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `unauthenticated` (401),
-   * `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409).
+   * `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `approval_required` (403),
+   * `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
+   * (409), `idempotency_conflict` (409).
    */
   update(input: UpdateTask, options: TryOptions = {}): Call<UpdateTaskResponse> {
     return this.requests.change("PATCH", "/tasks/{id}", input, options);
@@ -638,8 +711,9 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/award`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `bid_invalid` (409), `bid_changed` (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403), `approval_required`
+   * (403), `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `bid_invalid`
+   * (409), `bid_changed` (409), `limit_reached` (409), `idempotency_conflict` (409).
    */
   award(input: AwardTask, options: TryOptions = {}): Call<AwardTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/award", input, options);
@@ -654,8 +728,9 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/accept`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `approval_required` (403), `approval_declined`
+   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached` (409),
+   * `idempotency_conflict` (409).
    */
   accept(input: AcceptTask, options: TryOptions = {}): Call<AcceptTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/accept", input, options);
@@ -1257,9 +1332,10 @@ export class PayoutsApi extends Namespace {
    *
    * `POST /payouts`. An API key needs the scope `payouts:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
-   * (403), `missing_scope` (403), `idempotency_conflict` (409), `onboarding_required` (412), `onboarding_incomplete`
-   * (412), `processor_unavailable` (502).
+   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+   * `approval_required` (403), `approval_declined` (403), `forbidden` (403), `missing_scope` (403), `limit_reached`
+   * (409), `idempotency_conflict` (409), `onboarding_required` (412), `onboarding_incomplete` (412),
+   * `processor_unavailable` (502).
    */
   create(input: CreatePayout, options: ChangeOptions = {}): Call<CreatePayoutResponse> {
     return this.requests.change("POST", "/payouts", input, options);
@@ -1378,8 +1454,9 @@ export class AgreementsApi extends Namespace {
    *
    * `POST /tasks/{id}/agreements`. An API key needs the scope `agreement:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `agreement_pending` (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `approval_required` (403), `approval_declined`
+   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `agreement_pending` (409),
+   * `limit_reached` (409), `idempotency_conflict` (409).
    */
   propose(input: ProposeAgreement, options: TryOptions = {}): Call<ProposeAgreementResponse> {
     return this.requests.change("POST", "/tasks/{id}/agreements", input, options);
@@ -1394,8 +1471,9 @@ export class AgreementsApi extends Namespace {
    *
    * `POST /agreements/{id}/accept`. An API key needs the scope `agreement:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `approval_required` (403), `approval_declined`
+   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached` (409),
+   * `idempotency_conflict` (409).
    */
   accept(input: AcceptAgreement, options: TryOptions = {}): Call<AcceptAgreementResponse> {
     return this.requests.change("POST", "/agreements/{id}/accept", input, options);

@@ -34,6 +34,8 @@ export interface AccountExport {
   sessions: ExportedSession[];
   /** Your API keys. */
   keys: ExportedApiKey[];
+  /** What your API keys asked you. */
+  approvals: ExportedApproval[];
   /** Tasks that you posted. */
   tasks: Task[];
   /** Your bids. */
@@ -247,6 +249,8 @@ export interface ApiError {
     | "forbidden"
     | "missing_scope"
     | "spend_limit"
+    | "approval_required"
+    | "approval_declined"
     | "not_found"
     | "method_not_allowed"
     | "wrong_status"
@@ -261,6 +265,7 @@ export interface ApiError {
     | "second_factor_exists"
     | "account_in_use"
     | "bid_changed"
+    | "approval_changed"
     | "idempotency_conflict"
     | "cursor_expired"
     | "onboarding_required"
@@ -312,6 +317,12 @@ export interface ApiError {
   limit?: number;
   /** With `spam_guard`, for a task that was posted too often: the newest one with the same text. */
   taskId?: string;
+  /** What the owner of the API key was asked; null in a dry run, which asks nobody. */
+  approval?: ErrorApproval | null;
+  /** With `approval_required` in a dry run: what it comes to. */
+  amountCents?: number;
+  /** With `approval_required` in a dry run: what the key may do alone. */
+  aboveCents?: number;
   /** With `account_in_use`: what must be finished first. */
   open?: OpenMatter[];
 }
@@ -337,6 +348,144 @@ export interface ApiKey {
   kind: "key" | "grant";
   /** The app of a grant; null for a key. */
   client: KeyClient | null;
+}
+
+/** What an API key asks its owner, and the answer. */
+export interface Approval {
+  id: string;
+  /** The API key that asks. */
+  keyId: string;
+  /** What it would do. */
+  operation:
+    | "tasks.create"
+    | "tasks.update"
+    | "tasks.award"
+    | "tasks.accept"
+    | "payouts.create"
+    | "agreements.propose"
+    | "agreements.accept";
+  /** What would happen, in one sentence. Titles and names in it were written by users. */
+  summary: string;
+  /** What it holds, commits or pays, in integer cents. */
+  amountCents: number;
+  /** The task that it is about; null for a new task and a payout. */
+  taskId: string | null;
+  /** The bid that is awarded or paid; null if there is none. */
+  bidId: string | null;
+  /** The operation's input. */
+  input: JsonObject;
+  /** Changes when the amount, the payee, the task or the bid does. Send it back as `seen`. */
+  version: string;
+  /** With `approved`: what the operation returned. Null otherwise. */
+  result: JsonObject | null;
+  status: ApprovalStatus;
+  /** With `declined`: why, in the owner's words. Null otherwise. */
+  reason: string | null;
+  /** With `failed`: the body of the error with which it was refused. */
+  error: JsonObject | null;
+  /** When it was first asked. ISO 8601. */
+  createdAt: string;
+  /** Until when it can be answered. ISO 8601. */
+  expiresAt: string;
+  /** When it stopped being pending. ISO 8601. */
+  decidedAt: string | null;
+}
+
+/**
+ * Happens when an approval is no longer pending: its owner has answered, or it has expired or lost its subject;
+ * for the sessions of the key's owner, and the key.
+ */
+export interface ApprovalDecidedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "approval.decided";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: ApprovalDecidedEventData;
+}
+
+/** What events about an answer have. */
+export interface ApprovalDecidedEventData {
+  /** The approval as it was then. */
+  approval: ApprovalExcerpt;
+}
+
+/** An approval as events show it: without `input` and `result`, which `GET /approvals/{id}` has. */
+export interface ApprovalExcerpt {
+  id: string;
+  /** The API key that asks. */
+  keyId: string;
+  /** What it would do. */
+  operation:
+    | "tasks.create"
+    | "tasks.update"
+    | "tasks.award"
+    | "tasks.accept"
+    | "payouts.create"
+    | "agreements.propose"
+    | "agreements.accept";
+  /** What would happen, in one sentence. Titles and names in it were written by users. */
+  summary: string;
+  /** What it holds, commits or pays, in integer cents. */
+  amountCents: number;
+  /** The task that it is about; null for a new task and a payout. */
+  taskId: string | null;
+  /** The bid that is awarded or paid; null if there is none. */
+  bidId: string | null;
+  /** Changes when the amount, the payee, the task or the bid does. Send it back as `seen`. */
+  version: string;
+  status: ApprovalStatus;
+  /** With `declined`: why, in the owner's words. Null otherwise. */
+  reason: string | null;
+  /** With `failed`: the body of the error with which it was refused. */
+  error: JsonObject | null;
+  /** When it was first asked. ISO 8601. */
+  createdAt: string;
+  /** Until when it can be answered. ISO 8601. */
+  expiresAt: string;
+  /** When it stopped being pending. ISO 8601. */
+  decidedAt: string | null;
+}
+
+/** Happens when an API key asks its owner to approve something; for the sessions of the key's owner, and the key. */
+export interface ApprovalRequestedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "approval.requested";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: ApprovalRequestedEventData;
+}
+
+/** What events about a question have. */
+export interface ApprovalRequestedEventData {
+  /** The approval as it was then. */
+  approval: ApprovalExcerpt;
+}
+
+/**
+ * `pending` until the owner answers. `approved`: it was done. `failed`: it was approved, and refused; see `error`.
+ * `declined`: see `reason`. `expired`: nobody answered in time. `superseded`: the key has asked for something else
+ * instead. `void`: the key, its owner or the task has ended.
+ */
+export type ApprovalStatus = "pending" | "approved" | "declined" | "expired" | "superseded" | "void" | "failed";
+
+export interface ApproveApproval {
+  id: string;
+  /** The `version` that you have seen. 1 to 100 characters. */
+  seen: string;
+  /**
+   * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
+   * code. 1 to 64 characters.
+   */
+  code?: string | undefined;
+}
+
+export interface ApproveApprovalResponse {
+  /** The approval, `approved` or `failed`. */
+  approval: Approval;
 }
 
 export interface AskQuestion {
@@ -933,6 +1082,17 @@ export interface DeclineAgreementResponse {
   task: Task;
 }
 
+export interface DeclineApproval {
+  id: string;
+  /** Why, for the agent. 1 to 2,000 characters. */
+  reason: string;
+}
+
+export interface DeclineApprovalResponse {
+  /** The approval, `declined`. */
+  approval: Approval;
+}
+
 export interface DeclineChangesTask {
   id: string;
   /** Why the delivery is as agreed. The buyer sees it, and moderators in a dispute. 10 to 2,000 characters. */
@@ -1212,6 +1372,52 @@ export interface EndSession {
   id: string;
 }
 
+/**
+ * With `approval_required`: `id`, `url` and `expiresAt`. With `approval_declined`: `id` and `reason`. With
+ * `approval_changed`: the whole approval, as it is now.
+ */
+export interface ErrorApproval {
+  id?: string;
+  /** The API key that asks. */
+  keyId?: string;
+  /** What it would do. */
+  operation?:
+    | "tasks.create"
+    | "tasks.update"
+    | "tasks.award"
+    | "tasks.accept"
+    | "payouts.create"
+    | "agreements.propose"
+    | "agreements.accept";
+  /** What would happen, in one sentence. Titles and names in it were written by users. */
+  summary?: string;
+  /** What it holds, commits or pays, in integer cents. */
+  amountCents?: number;
+  /** The task that it is about; null for a new task and a payout. */
+  taskId?: string | null;
+  /** The bid that is awarded or paid; null if there is none. */
+  bidId?: string | null;
+  /** The operation's input. */
+  input?: JsonObject;
+  /** Changes when the amount, the payee, the task or the bid does. Send it back as `seen`. */
+  version?: string;
+  /** With `approved`: what the operation returned. Null otherwise. */
+  result?: JsonObject | null;
+  status?: ApprovalStatus;
+  /** With `declined`: why, in the owner's words. Null otherwise. */
+  reason?: string | null;
+  /** With `failed`: the body of the error with which it was refused. */
+  error?: JsonObject | null;
+  /** When it was first asked. ISO 8601. */
+  createdAt?: string;
+  /** Until when it can be answered. ISO 8601. */
+  expiresAt?: string;
+  /** When it stopped being pending. ISO 8601. */
+  decidedAt?: string | null;
+  /** With `approval_required`: the page on which the owner answers. */
+  url?: string;
+}
+
 /** How many events of one type have happened. */
 export interface EventCount {
   /** The type of the events. */
@@ -1329,6 +1535,45 @@ export interface ExportedApiKey {
   revokedAt: string | null;
 }
 
+/** What an API key asked, and the answer. */
+export interface ExportedApproval {
+  id: string;
+  /** The API key that asks. */
+  keyId: string;
+  /** What it would do. */
+  operation:
+    | "tasks.create"
+    | "tasks.update"
+    | "tasks.award"
+    | "tasks.accept"
+    | "payouts.create"
+    | "agreements.propose"
+    | "agreements.accept";
+  /** What would happen, in one sentence. Titles and names in it were written by users. */
+  summary: string;
+  /** What it holds, commits or pays, in integer cents. */
+  amountCents: number;
+  /** The task that it is about; null for a new task and a payout. */
+  taskId: string | null;
+  /** The bid that is awarded or paid; null if there is none. */
+  bidId: string | null;
+  /** The operation's input. */
+  input: JsonObject;
+  /** With `approved`: what the operation returned. Null otherwise. */
+  result: JsonObject | null;
+  status: ApprovalStatus;
+  /** With `declined`: why, in the owner's words. Null otherwise. */
+  reason: string | null;
+  /** With `failed`: the body of the error with which it was refused. */
+  error: JsonObject | null;
+  /** When it was first asked. ISO 8601. */
+  createdAt: string;
+  /** Until when it can be answered. ISO 8601. */
+  expiresAt: string;
+  /** When it stopped being pending. ISO 8601. */
+  decidedAt: string | null;
+}
+
 /** A file that was uploaded, without its bytes. */
 export interface ExportedFile {
   id: string;
@@ -1432,6 +1677,8 @@ export interface ExportedNotification {
     | "topup.reversed"
     | "payout.updated"
     | "export.ready"
+    | "approval.requested"
+    | "approval.decided"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -1755,6 +2002,9 @@ export interface InputIssue {
   message: string;
 }
 
+/** An object of whatever operation it belongs to. */
+export type JsonObject = Record<string, unknown>;
+
 /** Above which amount an API key has to ask its owner. */
 export interface KeyApproval {
   /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
@@ -1890,6 +2140,25 @@ export interface ListApiKeysResponse {
   keys: ListedApiKey[];
 }
 
+export interface ListApprovals {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  /** Approvals with one of these statuses; all by default. 1 to 7 items. */
+  status?: ("pending" | "approved" | "declined" | "expired" | "superseded" | "void" | "failed")[] | undefined;
+}
+
+export interface ListApprovalsResponse {
+  /** Newest first. */
+  approvals: Approval[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
 export interface ListConversations {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
@@ -1934,7 +2203,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 30 items. */
+  /** The types of events to return; all by default. 1 to 32 items. */
   types?:
     | (
         | "task.created"
@@ -1964,6 +2233,8 @@ export interface ListEvents {
         | "topup.reversed"
         | "payout.updated"
         | "export.ready"
+        | "approval.requested"
+        | "approval.decided"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -2276,7 +2547,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 30 items. */
+  /** Deliveries of these events; all by default. 1 to 32 items. */
   event?:
     | (
         | "task.created"
@@ -2306,6 +2577,8 @@ export interface ListWebhookDeliveries {
         | "topup.reversed"
         | "payout.updated"
         | "export.ready"
+        | "approval.requested"
+        | "approval.decided"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -2438,6 +2711,8 @@ export type LogEvent =
   | TopupReversedEvent
   | PayoutUpdatedEvent
   | ExportReadyEvent
+  | ApprovalRequestedEvent
+  | ApprovalDecidedEvent
   | KeyCreatedEvent
   | PasswordChangedEvent
   | AccountSuspendedEvent;
@@ -2472,6 +2747,8 @@ export type LogOnlyEventType =
   | "topup.reversed"
   | "payout.updated"
   | "export.ready"
+  | "approval.requested"
+  | "approval.decided"
   | "key.created"
   | "password.changed"
   | "account.suspended";
@@ -2679,6 +2956,8 @@ export interface Notification {
     | "topup.reversed"
     | "payout.updated"
     | "export.ready"
+    | "approval.requested"
+    | "approval.decided"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -3012,6 +3291,15 @@ export interface RatingPostedEvent {
   /** When it happened. ISO 8601. */
   createdAt: string;
   data: RatingEventData;
+}
+
+export interface ReadApproval {
+  id: string;
+}
+
+export interface ReadApprovalResponse {
+  /** The approval. */
+  approval: Approval;
 }
 
 export interface ReadBid {
@@ -3399,7 +3687,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 30 items. */
+  /** The types of events to return; all by default. 1 to 32 items. */
   types?:
     | (
         | "task.created"
@@ -3429,6 +3717,8 @@ export interface StreamEvents {
         | "topup.reversed"
         | "payout.updated"
         | "export.ready"
+        | "approval.requested"
+        | "approval.decided"
         | "key.created"
         | "password.changed"
         | "account.suspended"
@@ -4144,6 +4434,8 @@ export interface WebhookDelivery {
     | "topup.reversed"
     | "payout.updated"
     | "export.ready"
+    | "approval.requested"
+    | "approval.decided"
     | "key.created"
     | "password.changed"
     | "account.suspended";
@@ -4216,6 +4508,8 @@ export type LogEventType =
   | "topup.reversed"
   | "payout.updated"
   | "export.ready"
+  | "approval.requested"
+  | "approval.decided"
   | "key.created"
   | "password.changed"
   | "account.suspended";
@@ -4244,7 +4538,7 @@ export interface ErrorCodes {
     | "invalid_url";
   401: "unauthenticated" | "invalid_credentials" | "second_factor_required";
   402: "insufficient_funds" | "ledger_failed";
-  403: "forbidden" | "missing_scope" | "spend_limit";
+  403: "forbidden" | "missing_scope" | "spend_limit" | "approval_required" | "approval_declined";
   404: "not_found";
   405: "method_not_allowed";
   409:
@@ -4260,6 +4554,7 @@ export interface ErrorCodes {
     | "second_factor_exists"
     | "account_in_use"
     | "bid_changed"
+    | "approval_changed"
     | "idempotency_conflict";
   410: "cursor_expired";
   412: "onboarding_required" | "onboarding_incomplete";

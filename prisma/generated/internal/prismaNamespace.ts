@@ -404,6 +404,7 @@ export const ModelName = {
   OAuthRecord: 'OAuthRecord',
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
+  Approval: 'Approval',
   Question: 'Question',
   Message: 'Message',
   Conversation: 'Conversation',
@@ -463,7 +464,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "oAuthRecord" | "totpFactor" | "recoveryCode" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "export" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "receipt" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "oAuthRecord" | "totpFactor" | "recoveryCode" | "approval" | "question" | "message" | "conversation" | "dispute" | "rating" | "reputation" | "export" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "feeSchedule" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "fileTotal" | "moderationAction" | "notification" | "notificationMail" | "notificationPreference" | "notificationCursor" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "pushKey" | "pushSubscription" | "receipt" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -982,6 +983,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.RecoveryCodeCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.RecoveryCodeCountAggregateOutputType> | number
+        }
+      }
+    }
+    Approval: {
+      payload: Prisma.$ApprovalPayload<ExtArgs>
+      fields: Prisma.ApprovalFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ApprovalFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ApprovalFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        findFirst: {
+          args: Prisma.ApprovalFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ApprovalFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        findMany: {
+          args: Prisma.ApprovalFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>[]
+        }
+        create: {
+          args: Prisma.ApprovalCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        createMany: {
+          args: Prisma.ApprovalCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ApprovalCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>[]
+        }
+        delete: {
+          args: Prisma.ApprovalDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        update: {
+          args: Prisma.ApprovalUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        deleteMany: {
+          args: Prisma.ApprovalDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ApprovalUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ApprovalUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>[]
+        }
+        upsert: {
+          args: Prisma.ApprovalUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ApprovalPayload>
+        }
+        aggregate: {
+          args: Prisma.ApprovalAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateApproval>
+        }
+        groupBy: {
+          args: Prisma.ApprovalGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApprovalGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ApprovalCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ApprovalCountAggregateOutputType> | number
         }
       }
     }
@@ -4386,6 +4461,33 @@ export const RecoveryCodeScalarFieldEnum = {
 export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
+export const ApprovalScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  keyId: 'keyId',
+  operation: 'operation',
+  subjectId: 'subjectId',
+  taskId: 'taskId',
+  bidId: 'bidId',
+  input: 'input',
+  inputHash: 'inputHash',
+  askedWith: 'askedWith',
+  amountCents: 'amountCents',
+  summary: 'summary',
+  version: 'version',
+  status: 'status',
+  reason: 'reason',
+  error: 'error',
+  result: 'result',
+  decidedBy: 'decidedBy',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  decidedAt: 'decidedAt'
+} as const
+
+export type ApprovalScalarFieldEnum = (typeof ApprovalScalarFieldEnum)[keyof typeof ApprovalScalarFieldEnum]
+
+
 export const QuestionScalarFieldEnum = {
   id: 'id',
   taskId: 'taskId',
@@ -4936,6 +5038,7 @@ export const IdempotencyKeyScalarFieldEnum = {
   answer: 'answer',
   claimId: 'claimId',
   owner: 'owner',
+  approvalId: 'approvalId',
   leaseUntil: 'leaseUntil',
   expiresAt: 'expiresAt'
 } as const
@@ -4954,6 +5057,7 @@ export const EventScalarFieldEnum = {
   traceParent: 'traceParent',
   actorId: 'actorId',
   actorKeyId: 'actorKeyId',
+  approvedBy: 'approvedBy',
   actId: 'actId'
 } as const
 
@@ -5379,6 +5483,7 @@ export type GlobalOmitConfig = {
   oAuthRecord?: Prisma.OAuthRecordOmit
   totpFactor?: Prisma.TotpFactorOmit
   recoveryCode?: Prisma.RecoveryCodeOmit
+  approval?: Prisma.ApprovalOmit
   question?: Prisma.QuestionOmit
   message?: Prisma.MessageOmit
   conversation?: Prisma.ConversationOmit

@@ -58,6 +58,7 @@ export const ModelName = {
   OAuthRecord: 'OAuthRecord',
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
+  Approval: 'Approval',
   Question: 'Question',
   Message: 'Message',
   Conversation: 'Conversation',
@@ -224,6 +225,33 @@ export const RecoveryCodeScalarFieldEnum = {
 } as const
 
 export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
+
+
+export const ApprovalScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  keyId: 'keyId',
+  operation: 'operation',
+  subjectId: 'subjectId',
+  taskId: 'taskId',
+  bidId: 'bidId',
+  input: 'input',
+  inputHash: 'inputHash',
+  askedWith: 'askedWith',
+  amountCents: 'amountCents',
+  summary: 'summary',
+  version: 'version',
+  status: 'status',
+  reason: 'reason',
+  error: 'error',
+  result: 'result',
+  decidedBy: 'decidedBy',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  decidedAt: 'decidedAt'
+} as const
+
+export type ApprovalScalarFieldEnum = (typeof ApprovalScalarFieldEnum)[keyof typeof ApprovalScalarFieldEnum]
 
 
 export const QuestionScalarFieldEnum = {
@@ -776,6 +804,7 @@ export const IdempotencyKeyScalarFieldEnum = {
   answer: 'answer',
   claimId: 'claimId',
   owner: 'owner',
+  approvalId: 'approvalId',
   leaseUntil: 'leaseUntil',
   expiresAt: 'expiresAt'
 } as const
@@ -794,6 +823,7 @@ export const EventScalarFieldEnum = {
   traceParent: 'traceParent',
   actorId: 'actorId',
   actorKeyId: 'actorKeyId',
+  approvedBy: 'approvedBy',
   actId: 'actId'
 } as const
 

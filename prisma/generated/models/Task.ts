@@ -425,6 +425,7 @@ export type TaskWhereInput = {
   transfers?: Prisma.LedgerTransferListRelationFilter
   changeRounds?: Prisma.ChangeRoundListRelationFilter
   agreements?: Prisma.AgreementListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
@@ -473,6 +474,7 @@ export type TaskOrderByWithRelationInput = {
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
   changeRounds?: Prisma.ChangeRoundOrderByRelationAggregateInput
   agreements?: Prisma.AgreementOrderByRelationAggregateInput
+  approvals?: Prisma.ApprovalOrderByRelationAggregateInput
   dispute?: Prisma.DisputeOrderByWithRelationInput
   ratings?: Prisma.RatingOrderByRelationAggregateInput
   medianOf?: Prisma.ReputationOrderByRelationAggregateInput
@@ -524,6 +526,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   transfers?: Prisma.LedgerTransferListRelationFilter
   changeRounds?: Prisma.ChangeRoundListRelationFilter
   agreements?: Prisma.AgreementListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
@@ -637,6 +640,7 @@ export type TaskCreateInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -682,6 +686,7 @@ export type TaskUncheckedCreateInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -727,6 +732,7 @@ export type TaskUpdateInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -772,6 +778,7 @@ export type TaskUncheckedUpdateInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -876,14 +883,14 @@ export type TaskOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
-export type TaskScalarRelationFilter = {
-  is?: Prisma.TaskWhereInput
-  isNot?: Prisma.TaskWhereInput
-}
-
 export type TaskNullableScalarRelationFilter = {
   is?: Prisma.TaskWhereInput | null
   isNot?: Prisma.TaskWhereInput | null
+}
+
+export type TaskScalarRelationFilter = {
+  is?: Prisma.TaskWhereInput
+  isNot?: Prisma.TaskWhereInput
 }
 
 export type TaskCountOrderByAggregateInput = {
@@ -1076,6 +1083,22 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput = {
   update?: Prisma.TaskUpdateWithWhereUniqueWithoutAwardedBidderInput | Prisma.TaskUpdateWithWhereUniqueWithoutAwardedBidderInput[]
   updateMany?: Prisma.TaskUpdateManyWithWhereWithoutAwardedBidderInput | Prisma.TaskUpdateManyWithWhereWithoutAwardedBidderInput[]
   deleteMany?: Prisma.TaskScalarWhereInput | Prisma.TaskScalarWhereInput[]
+}
+
+export type TaskCreateNestedOneWithoutApprovalsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutApprovalsInput, Prisma.TaskUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutApprovalsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutApprovalsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutApprovalsInput, Prisma.TaskUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutApprovalsInput
+  upsert?: Prisma.TaskUpsertWithoutApprovalsInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutApprovalsInput, Prisma.TaskUpdateWithoutApprovalsInput>, Prisma.TaskUncheckedUpdateWithoutApprovalsInput>
 }
 
 export type TaskCreateNestedOneWithoutQuestionsInput = {
@@ -1396,6 +1419,7 @@ export type TaskCreateWithoutBuyerInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1440,6 +1464,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1494,6 +1519,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1538,6 +1564,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1620,6 +1647,202 @@ export type TaskUpdateManyWithWhereWithoutAwardedBidderInput = {
   data: Prisma.XOR<Prisma.TaskUpdateManyMutationInput, Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderInput>
 }
 
+export type TaskCreateWithoutApprovalsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptCreateNestedOneWithoutTaskInput
+}
+
+export type TaskUncheckedCreateWithoutApprovalsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
+  receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTaskInput
+}
+
+export type TaskCreateOrConnectWithoutApprovalsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutApprovalsInput, Prisma.TaskUncheckedCreateWithoutApprovalsInput>
+}
+
+export type TaskUpsertWithoutApprovalsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutApprovalsInput, Prisma.TaskUncheckedUpdateWithoutApprovalsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutApprovalsInput, Prisma.TaskUncheckedCreateWithoutApprovalsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutApprovalsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutApprovalsInput, Prisma.TaskUncheckedUpdateWithoutApprovalsInput>
+}
+
+export type TaskUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUpdateOneWithoutTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
+  receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTaskNestedInput
+}
+
 export type TaskCreateWithoutQuestionsInput = {
   id?: string
   title: string
@@ -1657,6 +1880,7 @@ export type TaskCreateWithoutQuestionsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1701,6 +1925,7 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1761,6 +1986,7 @@ export type TaskUpdateWithoutQuestionsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1805,6 +2031,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1849,6 +2076,7 @@ export type TaskCreateWithoutMessagesInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1893,6 +2121,7 @@ export type TaskUncheckedCreateWithoutMessagesInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1953,6 +2182,7 @@ export type TaskUpdateWithoutMessagesInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1997,6 +2227,7 @@ export type TaskUncheckedUpdateWithoutMessagesInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2042,6 +2273,7 @@ export type TaskCreateWithoutDisputeInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
@@ -2086,6 +2318,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
@@ -2146,6 +2379,7 @@ export type TaskUpdateWithoutDisputeInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
@@ -2190,6 +2424,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
@@ -2234,6 +2469,7 @@ export type TaskCreateWithoutRatingsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
@@ -2278,6 +2514,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
@@ -2338,6 +2575,7 @@ export type TaskUpdateWithoutRatingsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
@@ -2382,6 +2620,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
@@ -2426,6 +2665,7 @@ export type TaskCreateWithoutMedianOfInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   exports?: Prisma.ExportCreateNestedManyWithoutTaskInput
@@ -2470,6 +2710,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTaskInput
@@ -2530,6 +2771,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTaskNestedInput
@@ -2574,6 +2816,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTaskNestedInput
@@ -2618,6 +2861,7 @@ export type TaskCreateWithoutExportsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2662,6 +2906,7 @@ export type TaskUncheckedCreateWithoutExportsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2722,6 +2967,7 @@ export type TaskUpdateWithoutExportsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2766,6 +3012,7 @@ export type TaskUncheckedUpdateWithoutExportsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2809,6 +3056,7 @@ export type TaskCreateWithoutTransfersInput = {
   reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2853,6 +3101,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2913,6 +3162,7 @@ export type TaskUpdateWithoutTransfersInput = {
   reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2957,6 +3207,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3001,6 +3252,7 @@ export type TaskCreateWithoutBidsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3045,6 +3297,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3094,6 +3347,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3138,6 +3392,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3203,6 +3458,7 @@ export type TaskUpdateWithoutBidsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3247,6 +3503,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3307,6 +3564,7 @@ export type TaskCreateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3351,6 +3609,7 @@ export type TaskUncheckedCreateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3411,6 +3670,7 @@ export type TaskUpdateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3455,6 +3715,7 @@ export type TaskUncheckedUpdateWithoutUploadsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3499,6 +3760,7 @@ export type TaskCreateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3543,6 +3805,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3603,6 +3866,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3647,6 +3911,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3691,6 +3956,7 @@ export type TaskCreateWithoutChangeRoundsInput = {
   reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3735,6 +4001,7 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3795,6 +4062,7 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3839,6 +4107,7 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -3883,6 +4152,7 @@ export type TaskCreateWithoutAgreementsInput = {
   reminders?: Prisma.NotificationMailCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3927,6 +4197,7 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   reminders?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -3987,6 +4258,7 @@ export type TaskUpdateWithoutAgreementsInput = {
   reminders?: Prisma.NotificationMailUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4031,6 +4303,7 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   reminders?: Prisma.NotificationMailUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4075,6 +4348,7 @@ export type TaskCreateWithoutRemindersInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4119,6 +4393,7 @@ export type TaskUncheckedCreateWithoutRemindersInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4179,6 +4454,7 @@ export type TaskUpdateWithoutRemindersInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4223,6 +4499,7 @@ export type TaskUncheckedUpdateWithoutRemindersInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4268,6 +4545,7 @@ export type TaskCreateWithoutReceiptInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4312,6 +4590,7 @@ export type TaskUncheckedCreateWithoutReceiptInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4372,6 +4651,7 @@ export type TaskUpdateWithoutReceiptInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4416,6 +4696,7 @@ export type TaskUncheckedUpdateWithoutReceiptInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4459,6 +4740,7 @@ export type TaskCreateWithoutEventsInput = {
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4503,6 +4785,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
   agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -4563,6 +4846,7 @@ export type TaskUpdateWithoutEventsInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4607,6 +4891,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4709,6 +4994,7 @@ export type TaskUpdateWithoutBuyerInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4753,6 +5039,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4826,6 +5113,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4870,6 +5158,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -4972,6 +5261,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -5016,6 +5306,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -5068,6 +5359,7 @@ export type TaskCountOutputType = {
   transfers: number
   changeRounds: number
   agreements: number
+  approvals: number
   ratings: number
   medianOf: number
   exports: number
@@ -5084,6 +5376,7 @@ export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   transfers?: boolean | TaskCountOutputTypeCountTransfersArgs
   changeRounds?: boolean | TaskCountOutputTypeCountChangeRoundsArgs
   agreements?: boolean | TaskCountOutputTypeCountAgreementsArgs
+  approvals?: boolean | TaskCountOutputTypeCountApprovalsArgs
   ratings?: boolean | TaskCountOutputTypeCountRatingsArgs
   medianOf?: boolean | TaskCountOutputTypeCountMedianOfArgs
   exports?: boolean | TaskCountOutputTypeCountExportsArgs
@@ -5172,6 +5465,13 @@ export type TaskCountOutputTypeCountAgreementsArgs<ExtArgs extends runtime.Types
 /**
  * TaskCountOutputType without action
  */
+export type TaskCountOutputTypeCountApprovalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ApprovalWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
 export type TaskCountOutputTypeCountRatingsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.RatingWhereInput
 }
@@ -5232,6 +5532,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
   agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
+  approvals?: boolean | Prisma.Task$approvalsArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
@@ -5351,6 +5652,7 @@ export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
   agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
+  approvals?: boolean | Prisma.Task$approvalsArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
@@ -5385,6 +5687,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
     changeRounds: Prisma.$ChangeRoundPayload<ExtArgs>[]
     agreements: Prisma.$AgreementPayload<ExtArgs>[]
+    approvals: Prisma.$ApprovalPayload<ExtArgs>[]
     dispute: Prisma.$DisputePayload<ExtArgs> | null
     ratings: Prisma.$RatingPayload<ExtArgs>[]
     medianOf: Prisma.$ReputationPayload<ExtArgs>[]
@@ -5826,6 +6129,7 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   transfers<T extends Prisma.Task$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   changeRounds<T extends Prisma.Task$changeRoundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$changeRoundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ChangeRoundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   agreements<T extends Prisma.Task$agreementsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$agreementsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AgreementPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  approvals<T extends Prisma.Task$approvalsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$approvalsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApprovalPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   dispute<T extends Prisma.Task$disputeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$disputeArgs<ExtArgs>>): Prisma.Prisma__DisputeClient<runtime.Types.Result.GetResult<Prisma.$DisputePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   ratings<T extends Prisma.Task$ratingsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$ratingsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RatingPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   medianOf<T extends Prisma.Task$medianOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$medianOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReputationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -6563,6 +6867,30 @@ export type Task$agreementsArgs<ExtArgs extends runtime.Types.Extensions.Interna
   take?: number
   skip?: number
   distinct?: Prisma.AgreementScalarFieldEnum | Prisma.AgreementScalarFieldEnum[]
+}
+
+/**
+ * Task.approvals
+ */
+export type Task$approvalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Approval
+   */
+  select?: Prisma.ApprovalSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Approval
+   */
+  omit?: Prisma.ApprovalOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ApprovalInclude<ExtArgs> | null
+  where?: Prisma.ApprovalWhereInput
+  orderBy?: Prisma.ApprovalOrderByWithRelationInput | Prisma.ApprovalOrderByWithRelationInput[]
+  cursor?: Prisma.ApprovalWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ApprovalScalarFieldEnum | Prisma.ApprovalScalarFieldEnum[]
 }
 
 /**

@@ -224,6 +224,7 @@ export type UserWhereInput = {
   emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
   accountTokens?: Prisma.AccountTokenListRelationFilter
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
@@ -270,6 +271,7 @@ export type UserOrderByWithRelationInput = {
   emailVerifiedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sessions?: Prisma.SessionOrderByRelationAggregateInput
   apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
+  approvals?: Prisma.ApprovalOrderByRelationAggregateInput
   accountTokens?: Prisma.AccountTokenOrderByRelationAggregateInput
   tasks?: Prisma.TaskOrderByRelationAggregateInput
   awardedTasks?: Prisma.TaskOrderByRelationAggregateInput
@@ -319,6 +321,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  approvals?: Prisma.ApprovalListRelationFilter
   accountTokens?: Prisma.AccountTokenListRelationFilter
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
@@ -397,6 +400,7 @@ export type UserCreateInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -443,6 +447,7 @@ export type UserUncheckedCreateInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -489,6 +494,7 @@ export type UserUpdateInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -535,6 +541,7 @@ export type UserUncheckedUpdateInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -740,6 +747,20 @@ export type UserUpdateOneRequiredWithoutRecoveryCodesNestedInput = {
   upsert?: Prisma.UserUpsertWithoutRecoveryCodesInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutRecoveryCodesInput, Prisma.UserUpdateWithoutRecoveryCodesInput>, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+}
+
+export type UserCreateNestedOneWithoutApprovalsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutApprovalsInput, Prisma.UserUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutApprovalsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutApprovalsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutApprovalsInput, Prisma.UserUncheckedCreateWithoutApprovalsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutApprovalsInput
+  upsert?: Prisma.UserUpsertWithoutApprovalsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutApprovalsInput, Prisma.UserUpdateWithoutApprovalsInput>, Prisma.UserUncheckedUpdateWithoutApprovalsInput>
 }
 
 export type UserCreateNestedOneWithoutQuestionsInput = {
@@ -1162,6 +1183,7 @@ export type UserCreateWithoutSessionsInput = {
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -1207,6 +1229,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -1268,6 +1291,7 @@ export type UserUpdateWithoutSessionsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -1313,6 +1337,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -1359,6 +1384,7 @@ export type UserCreateWithoutAccountTokensInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1404,6 +1430,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1465,6 +1492,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1510,6 +1538,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1554,6 +1583,7 @@ export type UserCreateWithoutApiKeysInput = {
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -1599,6 +1629,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -1660,6 +1691,7 @@ export type UserUpdateWithoutApiKeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -1705,6 +1737,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -1751,6 +1784,7 @@ export type UserCreateWithoutTotpFactorInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -1796,6 +1830,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -1857,6 +1892,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -1902,6 +1938,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -1947,6 +1984,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -1992,6 +2030,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -2053,6 +2092,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -2098,6 +2138,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -2130,6 +2171,206 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
+export type UserCreateWithoutApprovalsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptCreateNestedManyWithoutPayeeInput
+  notifications?: Prisma.NotificationCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutApprovalsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutSenderInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutUserInput
+  otherSideOf?: Prisma.ConversationUncheckedCreateNestedManyWithoutWithInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutOwnerInput
+  fileTotal?: Prisma.FileTotalUncheckedCreateNestedOneWithoutUserInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedCreateNestedManyWithoutUserInput
+  exports?: Prisma.ExportUncheckedCreateNestedManyWithoutUserInput
+  paidReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayerInput
+  earnedReceipts?: Prisma.ReceiptUncheckedCreateNestedManyWithoutPayeeInput
+  notifications?: Prisma.NotificationUncheckedCreateNestedManyWithoutUserInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedCreateNestedManyWithoutUserInput
+  notificationMails?: Prisma.NotificationMailUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutApprovalsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutApprovalsInput, Prisma.UserUncheckedCreateWithoutApprovalsInput>
+}
+
+export type UserUpsertWithoutApprovalsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutApprovalsInput, Prisma.UserUncheckedUpdateWithoutApprovalsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutApprovalsInput, Prisma.UserUncheckedCreateWithoutApprovalsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutApprovalsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutApprovalsInput, Prisma.UserUncheckedUpdateWithoutApprovalsInput>
+}
+
+export type UserUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUpdateManyWithoutPayeeNestedInput
+  notifications?: Prisma.NotificationUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutApprovalsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutSenderNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutUserNestedInput
+  otherSideOf?: Prisma.ConversationUncheckedUpdateManyWithoutWithNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutOwnerNestedInput
+  fileTotal?: Prisma.FileTotalUncheckedUpdateOneWithoutUserNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  pushSubscriptions?: Prisma.PushSubscriptionUncheckedUpdateManyWithoutUserNestedInput
+  exports?: Prisma.ExportUncheckedUpdateManyWithoutUserNestedInput
+  paidReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayerNestedInput
+  earnedReceipts?: Prisma.ReceiptUncheckedUpdateManyWithoutPayeeNestedInput
+  notifications?: Prisma.NotificationUncheckedUpdateManyWithoutUserNestedInput
+  notificationPreferences?: Prisma.NotificationPreferenceUncheckedUpdateManyWithoutUserNestedInput
+  notificationMails?: Prisma.NotificationMailUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
 export type UserCreateWithoutQuestionsInput = {
   id?: string
   email: string
@@ -2143,6 +2384,7 @@ export type UserCreateWithoutQuestionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -2188,6 +2430,7 @@ export type UserUncheckedCreateWithoutQuestionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -2249,6 +2492,7 @@ export type UserUpdateWithoutQuestionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -2294,6 +2538,7 @@ export type UserUncheckedUpdateWithoutQuestionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -2339,6 +2584,7 @@ export type UserCreateWithoutMessagesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -2384,6 +2630,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -2445,6 +2692,7 @@ export type UserUpdateWithoutMessagesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -2490,6 +2738,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -2535,6 +2784,7 @@ export type UserCreateWithoutConversationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -2580,6 +2830,7 @@ export type UserUncheckedCreateWithoutConversationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -2630,6 +2881,7 @@ export type UserCreateWithoutOtherSideOfInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -2675,6 +2927,7 @@ export type UserUncheckedCreateWithoutOtherSideOfInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -2736,6 +2989,7 @@ export type UserUpdateWithoutConversationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -2781,6 +3035,7 @@ export type UserUncheckedUpdateWithoutConversationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -2837,6 +3092,7 @@ export type UserUpdateWithoutOtherSideOfInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -2882,6 +3138,7 @@ export type UserUncheckedUpdateWithoutOtherSideOfInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -2927,6 +3184,7 @@ export type UserCreateWithoutResolutionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -2972,6 +3230,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -3033,6 +3292,7 @@ export type UserUpdateWithoutResolutionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -3078,6 +3338,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -3123,6 +3384,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -3168,6 +3430,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -3218,6 +3481,7 @@ export type UserCreateWithoutRatingsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -3263,6 +3527,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -3324,6 +3589,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -3369,6 +3635,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -3425,6 +3692,7 @@ export type UserUpdateWithoutRatingsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -3470,6 +3738,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -3515,6 +3784,7 @@ export type UserCreateWithoutReputationInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -3560,6 +3830,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -3621,6 +3892,7 @@ export type UserUpdateWithoutReputationInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -3666,6 +3938,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -3711,6 +3984,7 @@ export type UserCreateWithoutExportsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -3756,6 +4030,7 @@ export type UserUncheckedCreateWithoutExportsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -3817,6 +4092,7 @@ export type UserUpdateWithoutExportsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -3862,6 +4138,7 @@ export type UserUncheckedUpdateWithoutExportsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -3907,6 +4184,7 @@ export type UserCreateWithoutWalletInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -3952,6 +4230,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -4013,6 +4292,7 @@ export type UserUpdateWithoutWalletInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -4058,6 +4338,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -4103,6 +4384,7 @@ export type UserCreateWithoutTasksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -4148,6 +4430,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -4198,6 +4481,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -4243,6 +4527,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -4304,6 +4589,7 @@ export type UserUpdateWithoutTasksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -4349,6 +4635,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -4405,6 +4692,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -4450,6 +4738,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -4495,6 +4784,7 @@ export type UserCreateWithoutBidsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -4540,6 +4830,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -4601,6 +4892,7 @@ export type UserUpdateWithoutBidsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -4646,6 +4938,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -4691,6 +4984,7 @@ export type UserCreateWithoutUploadsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -4736,6 +5030,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -4797,6 +5092,7 @@ export type UserUpdateWithoutUploadsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -4842,6 +5138,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -4887,6 +5184,7 @@ export type UserCreateWithoutArtifactsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -4932,6 +5230,7 @@ export type UserUncheckedCreateWithoutArtifactsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -4993,6 +5292,7 @@ export type UserUpdateWithoutArtifactsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -5038,6 +5338,7 @@ export type UserUncheckedUpdateWithoutArtifactsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -5083,6 +5384,7 @@ export type UserCreateWithoutFileTotalInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -5128,6 +5430,7 @@ export type UserUncheckedCreateWithoutFileTotalInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -5189,6 +5492,7 @@ export type UserUpdateWithoutFileTotalInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -5234,6 +5538,7 @@ export type UserUncheckedUpdateWithoutFileTotalInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -5279,6 +5584,7 @@ export type UserCreateWithoutModeratedInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -5324,6 +5630,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -5374,6 +5681,7 @@ export type UserCreateWithoutModerationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -5419,6 +5727,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -5480,6 +5789,7 @@ export type UserUpdateWithoutModeratedInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -5525,6 +5835,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -5581,6 +5892,7 @@ export type UserUpdateWithoutModerationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -5626,6 +5938,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -5671,6 +5984,7 @@ export type UserCreateWithoutNotificationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -5716,6 +6030,7 @@ export type UserUncheckedCreateWithoutNotificationsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -5777,6 +6092,7 @@ export type UserUpdateWithoutNotificationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -5822,6 +6138,7 @@ export type UserUncheckedUpdateWithoutNotificationsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -5867,6 +6184,7 @@ export type UserCreateWithoutNotificationMailsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -5912,6 +6230,7 @@ export type UserUncheckedCreateWithoutNotificationMailsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -5973,6 +6292,7 @@ export type UserUpdateWithoutNotificationMailsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6018,6 +6338,7 @@ export type UserUncheckedUpdateWithoutNotificationMailsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -6063,6 +6384,7 @@ export type UserCreateWithoutNotificationPreferencesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -6108,6 +6430,7 @@ export type UserUncheckedCreateWithoutNotificationPreferencesInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -6169,6 +6492,7 @@ export type UserUpdateWithoutNotificationPreferencesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6214,6 +6538,7 @@ export type UserUncheckedUpdateWithoutNotificationPreferencesInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -6259,6 +6584,7 @@ export type UserCreateWithoutTopupsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -6304,6 +6630,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -6365,6 +6692,7 @@ export type UserUpdateWithoutTopupsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6410,6 +6738,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -6455,6 +6784,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -6500,6 +6830,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -6561,6 +6892,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6606,6 +6938,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -6651,6 +6984,7 @@ export type UserCreateWithoutPayoutsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -6696,6 +7030,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -6757,6 +7092,7 @@ export type UserUpdateWithoutPayoutsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6802,6 +7138,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -6847,6 +7184,7 @@ export type UserCreateWithoutPushSubscriptionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -6892,6 +7230,7 @@ export type UserUncheckedCreateWithoutPushSubscriptionsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -6953,6 +7292,7 @@ export type UserUpdateWithoutPushSubscriptionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -6998,6 +7338,7 @@ export type UserUncheckedUpdateWithoutPushSubscriptionsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -7043,6 +7384,7 @@ export type UserCreateWithoutPaidReceiptsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -7088,6 +7430,7 @@ export type UserUncheckedCreateWithoutPaidReceiptsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -7138,6 +7481,7 @@ export type UserCreateWithoutEarnedReceiptsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -7183,6 +7527,7 @@ export type UserUncheckedCreateWithoutEarnedReceiptsInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -7244,6 +7589,7 @@ export type UserUpdateWithoutPaidReceiptsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -7289,6 +7635,7 @@ export type UserUncheckedUpdateWithoutPaidReceiptsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -7345,6 +7692,7 @@ export type UserUpdateWithoutEarnedReceiptsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -7390,6 +7738,7 @@ export type UserUncheckedUpdateWithoutEarnedReceiptsInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -7435,6 +7784,7 @@ export type UserCreateWithoutWebhooksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
@@ -7480,6 +7830,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  approvals?: Prisma.ApprovalUncheckedCreateNestedManyWithoutUserInput
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
@@ -7541,6 +7892,7 @@ export type UserUpdateWithoutWebhooksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
@@ -7586,6 +7938,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  approvals?: Prisma.ApprovalUncheckedUpdateManyWithoutUserNestedInput
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -7626,6 +7979,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
 export type UserCountOutputType = {
   sessions: number
   apiKeys: number
+  approvals: number
   accountTokens: number
   tasks: number
   awardedTasks: number
@@ -7657,6 +8011,7 @@ export type UserCountOutputType = {
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   sessions?: boolean | UserCountOutputTypeCountSessionsArgs
   apiKeys?: boolean | UserCountOutputTypeCountApiKeysArgs
+  approvals?: boolean | UserCountOutputTypeCountApprovalsArgs
   accountTokens?: boolean | UserCountOutputTypeCountAccountTokensArgs
   tasks?: boolean | UserCountOutputTypeCountTasksArgs
   awardedTasks?: boolean | UserCountOutputTypeCountAwardedTasksArgs
@@ -7707,6 +8062,13 @@ export type UserCountOutputTypeCountSessionsArgs<ExtArgs extends runtime.Types.E
  */
 export type UserCountOutputTypeCountApiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ApiKeyWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountApprovalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ApprovalWhereInput
 }
 
 /**
@@ -7905,6 +8267,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   emailVerifiedAt?: boolean
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
   apiKeys?: boolean | Prisma.User$apiKeysArgs<ExtArgs>
+  approvals?: boolean | Prisma.User$approvalsArgs<ExtArgs>
   accountTokens?: boolean | Prisma.User$accountTokensArgs<ExtArgs>
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
@@ -7982,6 +8345,7 @@ export type UserOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = run
 export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
   apiKeys?: boolean | Prisma.User$apiKeysArgs<ExtArgs>
+  approvals?: boolean | Prisma.User$approvalsArgs<ExtArgs>
   accountTokens?: boolean | Prisma.User$accountTokensArgs<ExtArgs>
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
@@ -8023,6 +8387,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   objects: {
     sessions: Prisma.$SessionPayload<ExtArgs>[]
     apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
+    approvals: Prisma.$ApprovalPayload<ExtArgs>[]
     accountTokens: Prisma.$AccountTokenPayload<ExtArgs>[]
     tasks: Prisma.$TaskPayload<ExtArgs>[]
     awardedTasks: Prisma.$TaskPayload<ExtArgs>[]
@@ -8462,6 +8827,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   readonly [Symbol.toStringTag]: "PrismaPromise"
   sessions<T extends Prisma.User$sessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$sessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   apiKeys<T extends Prisma.User$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  approvals<T extends Prisma.User$approvalsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$approvalsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApprovalPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   accountTokens<T extends Prisma.User$accountTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$accountTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AccountTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   tasks<T extends Prisma.User$tasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$tasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   awardedTasks<T extends Prisma.User$awardedTasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$awardedTasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -8970,6 +9336,30 @@ export type User$apiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.ApiKeyScalarFieldEnum | Prisma.ApiKeyScalarFieldEnum[]
+}
+
+/**
+ * User.approvals
+ */
+export type User$approvalsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Approval
+   */
+  select?: Prisma.ApprovalSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Approval
+   */
+  omit?: Prisma.ApprovalOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ApprovalInclude<ExtArgs> | null
+  where?: Prisma.ApprovalWhereInput
+  orderBy?: Prisma.ApprovalOrderByWithRelationInput | Prisma.ApprovalOrderByWithRelationInput[]
+  cursor?: Prisma.ApprovalWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ApprovalScalarFieldEnum | Prisma.ApprovalScalarFieldEnum[]
 }
 
 /**
