@@ -13,6 +13,7 @@ import type { Context } from "../trpc.ts";
 import { answer, clientOf, sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
 import { oauthErrorPage } from "./oauthErrorPage.ts";
+import { registerClient } from "./oauthRegistration.ts";
 import { allowOnly } from "./sendError.ts";
 
 /** Serves the endpoints of OAuth 2.1. The library answers those of the protocol; the consent page's are the service's own. */
@@ -25,7 +26,13 @@ export function oauthApi(services: Services): Router {
   });
   const protocol = provider.callback();
   const pass: RequestHandler = (request, response) => protocol(request, response);
-  return Router()
+  const router = Router();
+  if (services.settings.oauthDynamicClients) {
+    router
+      .post(paths.registration, counted(services, "token"), registerClient(services))
+      .all(paths.registration, allowOnly("POST"));
+  }
+  return router
     .get([paths.authorization, `${paths.authorization}/:uid`], counted(services, "read"), pass)
     .all([paths.authorization, `${paths.authorization}/:uid`], allowOnly("GET"))
     .post([paths.token, paths.device_authorization], counted(services, "token"), pass)

@@ -1,0 +1,168 @@
+import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client as FormerClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as FormerTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { describe, expect, test } from "vitest";
+import { useConsole, type Visitor } from "../console/visitor.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { hasBrowser } from "../setup/browser.ts";
+import { useService } from "../setup/testService.ts";
+import { clientsFile } from "./clientsFile.ts";
+import { useDocumentSite } from "./documentServer.ts";
+
+const redirectUri = "http://127.0.0.1:9/callback";
+const former = { client_id: "former", client_name: "A client of 2025", redirect_uris: [redirectUri] };
+const service = useService({
+  resolve: async () => ["127.0.0.1"],
+  settings: { webhookAllowInsecure: true, oauthClientsFile: clientsFile([former]) },
+});
+const site = useDocumentSite();
+
+/** What a host keeps for the official client's own OAuth support. */
+class Memory {
+  tokens: { access_token: string; token_type: string; refresh_token?: string } | undefined;
+  information: { client_id: string } | undefined;
+  verifier = "";
+  asked: URL | undefined;
+
+  provider(extra: { clientMetadataUrl?: string }): OAuthClientProvider {
+    return {
+      redirectUrl: redirectUri,
+      ...extra,
+      clientMetadata: { client_name: "Official client", redirect_uris: [redirectUri] },
+      clientInformation: () => this.information,
+      saveClientInformation: (information) => {
+        this.information = information;
+      },
+      tokens: () => this.tokens,
+      saveTokens: (tokens) => {
+        this.tokens = tokens;
+      },
+      invalidateCredentials: (scope) => {
+        if (scope === "all" || scope === "tokens") this.tokens = undefined;
+      },
+      redirectToAuthorization: (url) => {
+        this.asked = url;
+      },
+      saveCodeVerifier: (verifier) => {
+        this.verifier = verifier;
+      },
+      codeVerifier: () => this.verifier,
+    };
+  }
+}
+
+/** What the browser is led to in the end: a page of the app. */
+async function consent(visitor: Visitor, asked: URL | undefined, press: "Allow" | "Deny"): Promise<URL> {
+  const back = new Promise<URL>((resolve) => {
+    visitor.page.on("request", (request) => {
+      if (request.url().startsWith(redirectUri)) resolve(new URL(request.url()));
+    });
+  });
+  await visitor.page.route(`${redirectUri}**`, (route) => route.fulfill({ body: "You can close this page." }));
+  await visitor.page.goto(asked?.href ?? "");
+  await visitor.button(press).click();
+  return back;
+}
+
+describe.skipIf(!hasBrowser)("in a real browser", () => {
+  const console = useConsole(service);
+
+  async function signIn(person: TestPerson, asked: URL | undefined): Promise<Visitor> {
+    const visitor = await console.arrive("Owner");
+    await visitor.page.goto(asked?.href ?? "");
+    // The sign-in comes first, and leads back to the consent.
+    await visitor.signIn(person);
+    await visitor.button("Allow").waitFor();
+    return visitor;
+  }
+
+  test("the official client connects from nothing but the address, calls tools, refreshes, is revoked and comes back", async () => {
+    const person = await createPerson(service);
+    const clientMetadataUrl = `${site.url}/official.json`;
+    site.document = { client_id: clientMetadataUrl, client_name: "Official client", redirect_uris: [redirectUri] };
+    const memory = new Memory();
+    const connect = async () => {
+      const client = new Client({ name: "tests", version: "1.0.0" }, { versionNegotiation: { mode: "auto" } });
+      const authProvider = memory.provider({ clientMetadataUrl });
+      const transport = new StreamableHTTPClientTransport(new URL("/mcp", service.url), { authProvider });
+      return {
+        client,
+        transport,
+        failure: await client.connect(transport).then(
+          () => null,
+          (error: Error) => error,
+        ),
+      };
+    };
+    const first = await connect();
+    expect(first.failure).not.toBeNull();
+    expect(memory.asked?.searchParams.get("resource")).toBe(`${service.url}/mcp`);
+    expect(memory.asked?.searchParams.get("scope")).toBe("task:write bid:write message:write agreement:write");
+
+    const visitor = await signIn(person, memory.asked);
+    await visitor.heading(`Connect ${new URL(site.url).host}?`).waitFor();
+    await visitor.sees("127.0.0.1:9");
+    await visitor.sees("Official client");
+    await visitor.isAccessible();
+    await visitor.fits();
+    expect(await visitor.field("Spend limit").inputValue()).toBe("0.00");
+    expect(await visitor.field("Ask me above").inputValue()).toBe("0.00");
+    expect(await visitor.field("Ends after").inputValue()).toBe("90");
+    const back = await consent(visitor, memory.asked, "Allow");
+    await first.transport.finishAuth(back.searchParams);
+
+    const { client, failure } = await connect();
+    expect(failure).toBeNull();
+    const wallet = await client.callTool({ name: "get_wallet", arguments: {} });
+    expect(wallet.isError ?? false).toBe(false);
+
+    const before = memory.tokens?.access_token;
+    service.clock.advance(3_700);
+    expect((await client.callTool({ name: "get_wallet", arguments: {} })).isError ?? false).toBe(false);
+    expect(memory.tokens?.access_token).not.toBe(before);
+
+    await visitor.open("/keys");
+    const apps = visitor.page.getByRole("list", { name: "Connected apps" });
+    await apps.getByText("used").waitFor();
+    await apps.getByRole("button", { name: "Revoke" }).click();
+    await visitor.confirm("End its access");
+    await visitor.sees("No app is connected");
+    memory.asked = undefined;
+    await client.callTool({ name: "get_wallet", arguments: {} }).catch(() => null);
+    expect(memory.asked).toBeDefined();
+    await client.close();
+  });
+
+  test("a client of 2025 that the operator has set connects, and a person may say no", async () => {
+    const person = await createPerson(service);
+    const memory = new Memory();
+    memory.information = { client_id: former.client_id };
+    const connect = async () => {
+      const client = new FormerClient({ name: "tests", version: "1.0.0" });
+      const transport = new FormerTransport(new URL("/mcp", service.url), {
+        // The two packages name the same things by types of their own.
+        authProvider: memory.provider({}) as never,
+      });
+      return {
+        client,
+        transport,
+        failure: await client.connect(transport).then(
+          () => null,
+          (error: Error) => error,
+        ),
+      };
+    };
+    await connect();
+    const visitor = await signIn(person, memory.asked);
+    const denied = await consent(visitor, memory.asked, "Deny");
+    expect(denied.searchParams.get("error")).toBe("access_denied");
+    const again = await connect();
+    const back = await consent(visitor, memory.asked, "Allow");
+    expect(back.searchParams.get("iss")).toBe(service.url);
+    await again.transport.finishAuth(back.searchParams.get("code") ?? "");
+    const { client, failure } = await connect();
+    expect(failure).toBeNull();
+    expect((await client.listTools()).tools.length).toBeGreaterThan(5);
+    await client.close();
+  });
+});

@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { createPerson } from "../factories/people.ts";
+import { rest } from "../setup/client.ts";
+import { useService } from "../setup/testService.ts";
+import { app, clientsFile } from "./clientsFile.ts";
+import { Browser, bearer, challengeOf, connectApp, refresh, verifierOf } from "./flow.ts";
+
+const service = useService({ settings: { oauthClientsFile: clientsFile([app]) } });
+
+const metadata = async (name: string) => (await rest(service.url, "GET", `/.well-known/${name}`)).body;
+const redirectUri = "https://app.example/callback";
+const asked = () => ({ clientId: app.client_id, redirectUri, resource: `${service.url}/mcp`, scope: "bid:write" });
+const post = (headers: Record<string, string>) => rest(service.url, "POST", "/mcp", { headers, body: {} });
+const newToken = async () => {
+  const person = await createPerson(service);
+  return connectApp(new Browser(service.url, person.session), asked());
+};
+
+/** What the authorization part of MCP 2026-07-28 asks of servers, and how this one does it. */
+const demands: Record<string, () => Promise<void>> = {
+  "MUST implement protected resource metadata (RFC 9728)": async () => {
+    expect(await metadata("oauth-protected-resource/mcp")).toMatchObject({
+      resource: `${service.url}/mcp`,
+      authorization_servers: [service.url],
+    });
+    expect(await metadata("oauth-protected-resource")).toMatchObject({ resource: service.url });
+  },
+  "MUST say where that is: in WWW-Authenticate, or at the well-known address": async () => {
+    const { headers } = await post({});
+    expect(headers.get("www-authenticate")).toContain(`${service.url}/.well-known/oauth-protected-resource/mcp`);
+  },
+  "SHOULD name the scopes in the challenge": async () => {
+    expect((await post({})).headers.get("www-authenticate")).toMatch(/scope="[^"]+"/);
+  },
+  "MUST offer authorization server metadata (RFC 8414)": async () => {
+    const found = await metadata("oauth-authorization-server");
+    expect(found.issuer).toBe(service.url);
+    for (const name of ["authorization", "token", "revocation", "device_authorization"]) {
+      expect(found[`${name}_endpoint`]).toMatch(new RegExp(`^${service.url}/oauth/`));
+    }
+  },
+  "MUST name PKCE in the metadata, with S256": async () => {
+    expect((await metadata("oauth-authorization-server")).code_challenge_methods_supported).toEqual(["S256"]);
+  },
+  "SHOULD support client ID metadata documents, and say so": async () => {
+    const found = await metadata("oauth-authorization-server");
+    expect(found.client_id_metadata_document_supported).toBe(true);
+    expect(found.token_endpoint_auth_methods_supported).toContain("none");
+  },
+  "SHOULD send iss in answers (RFC 9207), and say so": async () => {
+    expect((await metadata("oauth-authorization-server")).authorization_response_iss_parameter_supported).toBe(true);
+  },
+  "MUST validate the audience": async () => {
+    const { accessToken } = await newToken();
+    expect((await rest(service.url, "GET", "/wallet", { credentials: bearer(accessToken) })).status).toBe(401);
+  },
+  "MUST answer an invalid or expired token with 401": async () => {
+    const { accessToken } = await newToken();
+    service.clock.advance(3_601);
+    const { status, headers } = await post(bearer(accessToken));
+    expect([status, headers.get("www-authenticate")]).toEqual([401, expect.stringContaining('error="invalid_token"')]);
+  },
+  "MUST NOT take a token from the query": async () => {
+    const { accessToken } = await newToken();
+    expect((await rest(service.url, "POST", `/mcp?access_token=${accessToken}`, { body: {} })).status).toBe(401);
+  },
+  "MUST rotate the refresh tokens of public clients": async () => {
+    const { refreshToken } = await newToken();
+    const { body } = await refresh(service.url, app.client_id, refreshToken);
+    expect(body.refresh_token).toMatch(/./);
+    expect(body.refresh_token).not.toBe(refreshToken);
+  },
+  "SHOULD issue short-lived access tokens": async () => {
+    expect((await newToken()).body.expires_in).toBe(3_600);
+  },
+  "MUST compare redirects exactly": async () => {
+    const answer = await new Browser(service.url).authorize({
+      ...{ ...asked(), redirectUri: `${redirectUri}/more`, challenge: challengeOf(verifierOf()) },
+    });
+    expect([answer.status, answer.headers.get("location")]).toEqual([400, null]);
+  },
+  "MUST show where the redirect leads": async () => {
+    const person = await createPerson(service);
+    const browser = new Browser(service.url, person.session);
+    const begun = await browser.authorize({ ...asked(), challenge: challengeOf(verifierOf()) });
+    const consent = await browser.fetch(begun.headers.get("location") ?? "", {
+      headers: { accept: "application/json" },
+    });
+    expect(await consent.json()).toMatchObject({ redirectHost: "app.example", client: { domain: "app.example" } });
+  },
+};
+
+test.each(Object.keys(demands))("%s", async (name) => {
+  await demands[name]?.();
+});
