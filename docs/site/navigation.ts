@@ -13,7 +13,10 @@ export const sections: readonly Section[] = [
     ],
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
-  { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }] },
+  {
+    title: "Connect",
+    guides: [{ slug: "connect" }, { slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }],
+  },
   {
     title: "Run",
     guides: [

@@ -83,7 +83,10 @@ test("a key that is not accepted is explained, and never printed", async () => {
 test("settings come from arguments or the environment, and a mistake is explained without the key", () => {
   const key = "rb_live_ABCDEFGHIJKLMNOPQRSTUV";
   const environment = { REBID_BASE_URL: "https://rebid.example.com/base/", REBID_API_KEY: key };
-  expect(readSettings([], environment)).toEqual({ url: new URL("https://rebid.example.com/base/mcp"), apiKey: key });
+  expect(readSettings([], environment)).toEqual({
+    ...{ url: new URL("https://rebid.example.com/base/mcp"), apiKey: key, isLogin: false },
+  });
+  expect(readSettings(["login"], environment)).toMatchObject({ apiKey: null, isLogin: true });
   expect(readSettings(["--base-url", "http://localhost:3000", "--api-key", key], {})?.url.href).toBe(
     "http://localhost:3000/mcp",
   );
@@ -96,7 +99,7 @@ test("settings come from arguments or the environment, and a mistake is explaine
     }
   };
   expect(messageOf([], {})).toMatch(/Set REBID_BASE_URL/);
-  expect(messageOf([], { REBID_BASE_URL: "https://a.example" })).toMatch(/Set REBID_API_KEY/);
+  expect(messageOf(["log-in"], environment)).toMatch(/unknown/);
   expect(messageOf([], { ...environment, REBID_BASE_URL: "rebid" })).toMatch(/is not an address/);
   expect(messageOf([], { ...environment, REBID_BASE_URL: "http://rebid.example.com" })).toMatch(
     /must begin with https/,

@@ -16,6 +16,14 @@ const newToken = async () => {
   return connectApp(new Browser(service.url, person.session), asked());
 };
 
+test("the server card says where and how to connect", async () => {
+  expect(await metadata("mcp/server-card.json")).toMatchObject({
+    serverInfo: { name: "rebid" },
+    transport: { type: "streamable-http", endpoint: "/mcp" },
+    authentication: { required: true, schemes: ["bearer", "oauth2"] },
+  });
+});
+
 /** What the authorization part of MCP 2026-07-28 asks of servers, and how this one does it. */
 const demands: Record<string, () => Promise<void>> = {
   "MUST implement protected resource metadata (RFC 9728)": async () => {

@@ -3,6 +3,8 @@ import { createRequire } from "node:module";
 import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { bridge, OpenRequests } from "./bridge.ts";
+import { CredentialsFile } from "./credentials.ts";
+import { accessToken, login } from "./login.ts";
 import { readSettings, type Settings, SettingsError, usage } from "./settings.ts";
 
 /** The file's place relative to the manifest is the same in the package, in dist/. */
@@ -14,7 +16,7 @@ function explain({ url }: Settings, error: unknown): string {
     return `Rebid does not answer at ${url.origin}. Is REBID_BASE_URL right, and the service running?`;
   const { status } = error;
   if (status === 401)
-    return "Rebid does not accept the API key. It may be revoked or expired: create another one, and set REBID_API_KEY.";
+    return "Rebid does not accept the API key or login. It may be revoked or expired: run `npx @rebid/mcp login`, or create another key and set REBID_API_KEY.";
   if (status === 404) return `There is no Rebid at ${url.origin}. Is REBID_BASE_URL right?`;
   return `Rebid answered ${status}: ${messageOf(error.data.text)}`;
 }
@@ -35,13 +37,25 @@ async function main(): Promise<void> {
     process.stderr.write(usage);
     return;
   }
-  const { url, apiKey } = settings;
-  const requestInit = { headers: { Authorization: `Bearer ${apiKey}`, "User-Agent": `rebid-mcp/${version}` } };
+  const { url, apiKey, isLogin } = settings;
+  const file = new CredentialsFile(process.env);
+  if (isLogin) return login(url, file, (text) => void process.stderr.write(text));
+  if (apiKey === null && file.read(url) === null) {
+    throw new SettingsError(
+      "Run `npx @rebid/mcp login` once, or set REBID_API_KEY to an API key. A person makes one in the console, at /app/keys.",
+    );
+  }
+  const requestInit = { headers: { "User-Agent": `rebid-mcp/${version}` } };
+  const fetchAs: typeof fetch = async (target, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set("Authorization", `Bearer ${apiKey ?? (await accessToken(url, file)) ?? ""}`);
+    return fetch(target, { ...init, headers });
+  };
   const open = new OpenRequests();
   await bridge({
     open,
     local: new StdioServerTransport(open.holdOpen(process.stdin)),
-    remote: new StreamableHTTPClientTransport(url, { requestInit }),
+    remote: new StreamableHTTPClientTransport(url, { requestInit, fetch: fetchAs }),
     explain(error) {
       const words = explain(settings, error);
       process.stderr.write(`${words}\n`);

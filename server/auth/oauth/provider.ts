@@ -181,7 +181,7 @@ export function serverMetadata(publicUrl: string, { allowsRegistration }: { allo
     code_challenge_methods_supported: ["S256"],
     authorization_response_iss_parameter_supported: true,
     client_id_metadata_document_supported: true,
-    service_documentation: `${publicUrl}/docs/guides/connect`,
+    service_documentation: `${publicUrl}/docs/connect`,
   };
 }
 
