@@ -39,11 +39,11 @@ const bench: Bench = async (environment) => {
   for (let round = -1; round < ROUNDS; round++) {
     for (const kind of round % 2 === 0 ? (["key", "token"] as const) : (["token", "key"] as const)) {
       const headers = bearers[kind].map((bearer) => ({ Authorization: `Bearer ${bearer}` }));
-      const before = [timeOfProcess(pid), await connectionsTime(pool)];
+      const before = await Promise.all([timeOfProcess(pid), connectionsTime(pool)]);
       const load = { method: "GET", path: "/wallet", headers, modulo: 1, port, first: 0, seconds: SECONDS };
       const { sent } = await generator.run(load);
-      const after = [timeOfProcess(pid), await connectionsTime(pool)];
-      const ms = after.reduce((sum, value, index) => sum + Number(value) - Number(before[index]), 0) / sent;
+      const after = await Promise.all([timeOfProcess(pid), connectionsTime(pool)]);
+      const ms = (after[0] - before[0] + after[1] - before[1]) / sent;
       if (round >= 0) costs[kind].push(ms);
     }
   }
