@@ -4,6 +4,7 @@
  * clients of the current generators for Python, Java and Go follow, which need PyPI, Maven with a JDK, and Go; with
  * a part of a name, only those whose name has it.
  */
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +28,10 @@ function chosen() {
   return found;
 }
 
+if (!existsSync(join(tools, "node_modules"))) {
+  console.error("Run `npm run tools` first: it installs the generators.");
+  process.exit(1);
+}
 const directory = await mkdtemp(join(tmpdir(), "rebid-clients-"));
 const port = String(await getPort());
 const env = { ...process.env, DATA_DIR: directory, PORT: port, LOG_LEVEL: "error" };
