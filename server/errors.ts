@@ -21,6 +21,7 @@ export const errorCatalogue = {
     status: 400,
     message: "The number of revisions cannot change while the task has active bids.",
   },
+  checks_locked_by_bids: { status: 400, message: "The checks cannot change while the task has active bids." },
   price_above_budget: { status: 400, message: "The price is above the task's maximum budget." },
   sample_too_large: { status: 400, message: "The sample exceeds the limits; see `violations`." },
   delivery_too_large: { status: 400, message: "The delivery exceeds the limits; see `violations`." },

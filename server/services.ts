@@ -11,6 +11,7 @@ import { EventFollower } from "./events/follower.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
 import { type Inspector, openInspector } from "./gateways/inspection/inspector.ts";
+import { type Judge, openJudge } from "./gateways/judging/judge.ts";
 import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
@@ -63,6 +64,8 @@ export interface Services {
   readonly storage: Storage;
   /** Says what uploaded files are. */
   readonly inspector: Inspector;
+  /** Says whether the content of files is as agreed. */
+  readonly judge: Judge;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
   /** The apps that the operator has set. */
@@ -103,6 +106,8 @@ interface CreateServicesOptions {
   testClock?: TestClockAccess | null;
   /** Says what uploaded files are, and is closed with the others; by default one of their own. */
   inspector?: Inspector;
+  /** Judges the content of files, and is closed with the others; by default one of their own. */
+  judge?: Judge;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
   /** The rate limits: `{}` for those of the contract, null for none. */
@@ -121,6 +126,7 @@ export function createServices(
     clock = systemClock,
     testClock = null,
     inspector = openInspector({ log }),
+    judge = openJudge({ log }),
     resolve,
     limiter,
   }: CreateServicesOptions,
@@ -139,6 +145,7 @@ export function createServices(
     processor: outsideCalls("processor", stripeProcessor(processor)),
     storage: outsideCalls("storage", s3Storage(storage)),
     inspector,
+    judge,
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     oauthClients: loadClients(settings.oauthClientsFile),
     callerWatch: new CallerWatch({ database, clock, log }),
@@ -160,6 +167,7 @@ export function createServices(
       await services.storage.close();
       await services.mail?.close();
       await services.inspector.close();
+      await services.judge.close();
       await publicReads.stop();
       await Promise.all(standbys.map((standby) => standby.close()));
       await services.database.close();

@@ -32,6 +32,7 @@ export class Rebid {
   readonly agreements: generated.AgreementsApi;
   readonly notifications: generated.NotificationsApi;
   readonly messages: Messages;
+  readonly deliveries: generated.DeliveriesApi;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
   readonly users: generated.UsersApi;
@@ -59,6 +60,7 @@ export class Rebid {
     this.agreements = new generated.AgreementsApi(requests);
     this.notifications = new generated.NotificationsApi(requests);
     this.messages = new Messages(requests);
+    this.deliveries = new generated.DeliveriesApi(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);

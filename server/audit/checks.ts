@@ -1,5 +1,6 @@
 import { reputationDifferences } from "../market/reputation.ts";
 import { type Sql, sql } from "../store/connection.ts";
+import { acceptanceChecks } from "./acceptanceChecks.ts";
 import { feeChecks } from "./feeChecks.ts";
 
 /** The hold that each task should have: the budget while open, the price from the award until closed, then nothing. */
@@ -237,4 +238,5 @@ export const databaseChecks: Record<string, Sql> = {
     WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
 
   ...feeChecks,
+  ...acceptanceChecks,
 };

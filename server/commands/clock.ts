@@ -52,6 +52,7 @@ async function show(): Promise<void> {
 /** What of a kind is called when it is listed, after its number. */
 const kinds: Record<ClockAdvance["due"][number]["kind"], string> = {
   deliveriesToAccept: "deliveries to accept",
+  deliveriesToCheck: "deliveries to judge",
   tasksToExpire: "tasks to expire",
   roundsToEnd: "rounds of changes to end",
   agreementsToEnd: "agreements to end",

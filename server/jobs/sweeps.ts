@@ -2,6 +2,7 @@ import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
 import { endOverdueApproval, findOverdueApprovals } from "../auth/approvals/end.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { findLapsedAgreements, lapseAgreement } from "../market/agreements/lapse.ts";
+import { checkDelivery, findUnchecked } from "../market/checks/checkDelivery.ts";
 import { findDueExports, makeExport } from "../market/papers/makeExport.ts";
 import { numberReceipts } from "../market/papers/receipts.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
@@ -58,6 +59,7 @@ export function sweep<Payload>(
 
 const createSweeps = (): Record<string, Sweep> => ({
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
+  uncheckedDeliveries: sweep(findUnchecked, checkDelivery),
   overdueTasks: sweep(findOverdueTasks, expireTask),
   overdueRounds: sweep(findOverdueRounds, endOverdueRound),
   lapsedAgreements: sweep(findLapsedAgreements, lapseAgreement),

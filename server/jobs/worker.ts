@@ -10,6 +10,7 @@ import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/limiter.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { lapseAgreement } from "../market/agreements/lapse.ts";
+import { checkDelivery } from "../market/checks/checkDelivery.ts";
 import { makeExport } from "../market/papers/makeExport.ts";
 import { pruneExports } from "../market/papers/pruneExports.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
@@ -53,6 +54,7 @@ const messageHandlers = {
 
 const handlers: Record<Exclude<JobName, keyof typeof messageHandlers>, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
+  checkDelivery: handler(jobPayloads.checkDelivery, checkDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
   endRound: handler(jobPayloads.endRound, endOverdueRound),
   lapseAgreement: handler(jobPayloads.lapseAgreement, lapseAgreement),

@@ -17,6 +17,7 @@ export const defaultLimits = {
   reads: 600,
   writes: 300,
   messages: 60,
+  preflights: 30,
 };
 
 export type PolicyName = keyof typeof defaultLimits;
@@ -53,7 +54,8 @@ export type RateGroup =
   | "taskWrite"
   | "read"
   | "write"
-  | "message";
+  | "message"
+  | "preflight";
 
 const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
   // By address even with valid credentials: they must not buy further attempts at someone's password.
@@ -70,6 +72,7 @@ const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyNa
   read: { anonymous: "anonymous", user: "reads" },
   write: { anonymous: "anonymous", user: "writes" },
   message: { anonymous: "anonymous", user: "messages" },
+  preflight: { anonymous: "anonymous", user: "preflights" },
 };
 
 /** Who sends a request. `userId` is null unless its credentials are valid. */

@@ -39,7 +39,7 @@ export function countWaiting({ database, settings }: Pick<Services, "database" |
         FROM (SELECT event_id FROM event_log_queue ORDER BY id LIMIT 1) AS oldest JOIN events e ON e.id = oldest.event_id)
         AS "eventLogLagSeconds",
       (SELECT count(*) FROM (SELECT FROM tasks
-        WHERE status = 'delivered' AND acceptance_deadline_at < service_now() - make_interval(secs => ${lateSeconds})
+        WHERE status = 'delivered' AND coalesce(accepts_at, acceptance_deadline_at) < service_now() - make_interval(secs => ${lateSeconds})
         UNION ALL
         SELECT FROM tasks
         WHERE status = 'awarded' AND delivery_due_at < service_now() - make_interval(secs => ${lateSeconds + settings.deliveryGraceSeconds})

@@ -27,9 +27,9 @@ interface Due {
 
 /** The deadlines of tasks `t`: until when the buyer accepts, and until when the awarded bidder delivers. */
 const deadlines = (now: Date) => sql`
-  SELECT t.id, t.title, t.status, t.buyer_id AS user_id, t.acceptance_deadline_at AS due_at, t.delivered_at AS given_at
-  FROM tasks t WHERE t.status = 'delivered' AND t.acceptance_deadline_at > ${now.toISOString()}::timestamptz
-    AND t.acceptance_deadline_at <= ${hoursAfter(now)}::timestamptz
+  SELECT t.id, t.title, t.status, t.buyer_id AS user_id, coalesce(t.accepts_at, t.acceptance_deadline_at) AS due_at, t.delivered_at AS given_at
+  FROM tasks t WHERE t.status = 'delivered' AND coalesce(t.accepts_at, t.acceptance_deadline_at) > ${now.toISOString()}::timestamptz
+    AND coalesce(t.accepts_at, t.acceptance_deadline_at) <= ${hoursAfter(now)}::timestamptz
   UNION ALL
   SELECT t.id, t.title, t.status, t.awarded_bidder_id, t.delivery_due_at, coalesce(r.created_at, t.awarded_at)
   FROM tasks t LEFT JOIN change_rounds r ON r.task_id = t.id AND r.round = t.revisions_used AND t.delivered_at IS NOT NULL
@@ -78,7 +78,7 @@ async function remindSome(tx: Transaction, now: Date, hasMail: boolean): Promise
 
 /** Whether a reminder's deadline is still ahead and nobody has acted upon it. */
 export const isStillDue = sql`
-  (t.status = 'delivered' AND t.buyer_id = m.user_id AND t.acceptance_deadline_at = m.due_at
+  (t.status = 'delivered' AND t.buyer_id = m.user_id AND coalesce(t.accepts_at, t.acceptance_deadline_at) = m.due_at
    OR t.status = 'awarded' AND t.awarded_bidder_id = m.user_id AND t.delivery_due_at = m.due_at)
   AND m.due_at > service_now()`;
 

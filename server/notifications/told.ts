@@ -56,6 +56,8 @@ export const told: Record<LogEventType, Rule> = {
   "bid.rejected": { kind: "work", to: "bidder", isMinor: true },
   "sample.posted": { kind: "work", to: "buyer" },
   "delivery.posted": { kind: "deadlines", to: "buyer" },
+  // The bidder sees it at once; the buyer is told of the delivery, and of what follows.
+  "delivery.checked": { kind: "work", to: "everyone", isMinor: true },
   "rating.posted": { kind: "work", to: "others" },
   "question.asked": { kind: "work", to: "buyer" },
   "question.answered": { kind: "work", to: "asker" },

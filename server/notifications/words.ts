@@ -92,7 +92,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   "task.accepted": {
     title: (data, reader) =>
       isBuyer(data, reader)
-        ? `Your time is over: ${of(data)} counts as accepted`
+        ? `${data.task.acceptedBy === "checks" ? "Its checks have passed" : "Your time is over"}: ${of(data)} counts as accepted`
         : `Your delivery of ${of(data)} was accepted`,
     text: (data, reader) =>
       isBuyer(data, reader)
@@ -190,6 +190,11 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
       `${data.bid.bidder.displayName} ${money(data.bid.priceCents)}.`,
     ask: ({ task }, reader) => `accept or dispute by ${timeFor(task.acceptanceDeadlineAt, reader)}`,
     own: (data) => `delivered ${of(data)}`,
+  },
+  "delivery.checked": {
+    title: (data) => `The delivery of ${of(data)} was checked`,
+    text: () => "Look at what each check says.",
+    own: (data) => `reported a check of ${of(data)}`,
   },
   "rating.posted": {
     title: (data) => `You were rated for ${of(data)}: ${data.rating.stars} of 5 stars`,

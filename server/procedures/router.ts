@@ -3,6 +3,7 @@ import { agreementsRouter } from "./agreements/router.ts";
 import { approvalsRouter } from "./approvals/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
+import { deliveriesRouter } from "./deliveries/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { exportsRouter } from "./exports/router.ts";
@@ -34,6 +35,7 @@ export const appRouter = router({
   fees: feesRouter,
   exports: exportsRouter,
   agreements: agreementsRouter,
+  deliveries: deliveriesRouter,
   disputes: disputesRouter,
   events: eventsRouter,
   users: usersRouter,

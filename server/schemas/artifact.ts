@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CheckResult } from "./check.ts";
 import { idOf, line, MAX_INT32, Timestamp, text } from "./common.ts";
 import { must } from "./messages.ts";
 
@@ -92,11 +93,16 @@ export const Delivery = Artifact.omit({ dimensions: true, durationSec: true })
         example: null,
       })
       .prefault(null),
+    // As above.
+    checks: z
+      .array(CheckResult)
+      .meta({ description: "What the checks of the task came to, in their order.", example: [] })
+      .default([]),
   })
   .meta({ id: "Delivery", description: "A file that was delivered." });
 
 /** A sample or delivery, before output validation drops the fields that its kind does not have. */
-export type SampleOrDelivery = Artifact & Pick<z.infer<typeof Delivery>, "supersededAt">;
+export type SampleOrDelivery = Artifact & Pick<z.infer<typeof Delivery>, "supersededAt" | "checks">;
 
 const exampleStorageKey = "samples/019aa1b2-0000-7000-8000-000000000004/019aa1b2-0000-7000-8000-000000000006";
 

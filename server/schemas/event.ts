@@ -4,6 +4,7 @@ import type { Agreement } from "./agreement.ts";
 import type { ApprovalExcerpt } from "./approval.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
+import type { CheckResult } from "./check.ts";
 import { idOf, type Person, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import {
@@ -12,6 +13,7 @@ import {
   taskOnly,
   withAgreement,
   withBid,
+  withCheckedDelivery,
   withDispute,
   withQuestion,
   withTask,
@@ -67,12 +69,15 @@ const SampleRecord = Artifact.omit({ downloadUrl: true }).meta({
 });
 export type SampleRecord = z.infer<typeof SampleRecord>;
 
-const theBidders = "the buyer and the bidders whose bids were active";
 const buyerAndBidder = "the buyer and the bidder";
 
 /** The events that only the event log has. Source: docs/contract.md "Events and webhooks". */
 const logOnlyCatalogue = {
-  "task.updated": { when: "the buyer changes an open task", to: theBidders, data: withTask },
+  "task.updated": {
+    when: "the buyer changes an open task, or the API key of a check",
+    to: "the buyer, and the bidders whose bids were active",
+    data: withTask,
+  },
   "task.cancelled": {
     when: "a task is cancelled, by its buyer, by both sides, or because the bidder gives it back",
     to: "the buyer and the bidders whose bids were active, or the awarded bidder",
@@ -124,6 +129,11 @@ const logOnlyCatalogue = {
     data: taskAndBid
       .extend({ sample: SampleRecord.meta({ description: "The new sample." }) })
       .meta({ id: "SampleEventData", description: "What events about a sample have." }),
+  },
+  "delivery.checked": {
+    when: "the built-in checks of a delivery have ended, and at each report of another check",
+    to: theParties,
+    data: withCheckedDelivery,
   },
   "rating.posted": {
     when: "one side rates the other",
@@ -200,11 +210,12 @@ export type EventData = z.infer<(typeof logCatalogue)[LogEventType]["data"]>;
 
 /** The records that an event is made from. What its data does not need is ignored; what it needs and lacks is a bug. */
 export interface EventRecords {
-  task?: Task;
+  task?: Omit<Task, "checks">;
   bid?: Bid;
   dispute?: Dispute;
   sample?: SampleRecord;
   rating?: Rating;
+  delivery?: { id: string; checks: CheckResult[] };
   question?: Question;
   message?: Omit<MessageExcerpt, "textTruncated">;
   topup?: CreditedTopup;
@@ -257,6 +268,7 @@ export const eventBodies = {
   "bid.withdrawn": bodyOf("bid.withdrawn", logCatalogue["bid.withdrawn"]),
   "bid.rejected": bodyOf("bid.rejected", logCatalogue["bid.rejected"]),
   "sample.posted": bodyOf("sample.posted", logCatalogue["sample.posted"]),
+  "delivery.checked": bodyOf("delivery.checked", logCatalogue["delivery.checked"]),
   "rating.posted": bodyOf("rating.posted", logCatalogue["rating.posted"]),
   "question.asked": bodyOf("question.asked", logCatalogue["question.asked"]),
   "question.answered": bodyOf("question.answered", logCatalogue["question.answered"]),

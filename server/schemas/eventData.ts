@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { AgreementExcerpt, BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt, truncated } from "./excerpts.ts";
+import { Delivery } from "./artifact.ts";
+import { AgreementExcerpt, BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt, truncated, CheckResultExcerpt } from "./excerpts.ts";
 
 /** What several events have in their data. */
 export const taskOnly = z.object({
@@ -30,3 +31,11 @@ export const excerptOfReason = {
   reason: z.string().meta({ description: "What the side says that did this.", example: "The footnotes are missing." }),
   reasonTruncated: truncated("reason"),
 } as const;
+
+export const withCheckedDelivery = taskAndBid
+  .extend({
+    delivery: Delivery.pick({ id: true })
+      .extend({ checks: z.array(CheckResultExcerpt).meta({ description: "What they came to, in their order." }) })
+      .meta({ id: "CheckedDelivery", description: "The delivery as it was right after the change." }),
+  })
+  .meta({ id: "DeliveryCheckedEventData", description: "What events about a checked delivery have." });

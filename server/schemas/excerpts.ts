@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Agreement } from "./agreement.ts";
 import { Bid } from "./bid.ts";
+import { CheckResult } from "./check.ts";
 import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { Message } from "./message.ts";
@@ -58,8 +59,19 @@ export const AgreementExcerpt = Agreement.extend({ reasonTruncated: truncated("r
   description: `An agreement as events show it: of its reason, the first ${EXCERPT_CHARACTERS} characters.`,
 });
 
+/** What a check came to, as events show it. */
+export const CheckResultExcerpt = CheckResult.extend({ summaryTruncated: truncated("summary") }).meta({
+  id: "CheckResultExcerpt",
+  description: `What a check came to, as events show it: of its summary, the first ${EXCERPT_CHARACTERS} characters.`,
+});
+
+export function excerptOfCheck(check: CheckResult): z.infer<typeof CheckResultExcerpt> {
+  const summary = check.summary && shorten(check.summary);
+  return { ...check, summary, ...(summary !== check.summary && { summaryTruncated: true as const }) };
+}
+
 /** A task as events show it. */
-export const TaskExcerpt = Task.omit({ changes: true })
+export const TaskExcerpt = Task.omit({ changes: true, checks: true, acceptsAt: true })
   .extend({
     descriptionTruncated: truncated("description"),
     acceptanceCriteriaTruncated: truncated("acceptanceCriteria"),
@@ -154,7 +166,12 @@ export function excerptOfQuestion({ asker, ...question }: Question): QuestionExc
   };
 }
 
-export function excerptOfTask({ changes: _, ...task }: Task): TaskExcerpt {
+export function excerptOfTask({
+  changes: _,
+  checks: __,
+  acceptsAt: ___,
+  ...task
+}: Omit<Task, "checks"> & Partial<Pick<Task, "checks">>): TaskExcerpt {
   const description = shorten(task.description);
   const acceptanceCriteria = task.acceptanceCriteria && shorten(task.acceptanceCriteria);
   return {

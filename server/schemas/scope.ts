@@ -7,6 +7,7 @@ export const scopes = [
   "webhook:write",
   "message:write",
   "agreement:write",
+  "check:write",
 ] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -18,5 +19,6 @@ export const scopeWords: Record<Scope, string> = {
   "webhook:read": "list webhooks",
   "webhook:write": "change webhooks",
   "message:write": "ask and answer questions about tasks, and write messages",
+  "check:write": "report what your program found about deliveries of your tasks",
   "agreement:write": "propose and accept agreements about awarded tasks",
 };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AcceptOnChecks, Check } from "./check.ts";
 import { emptyableText, idOf, line, Person, Price, Timestamp, text } from "./common.ts";
 import { Changes, MAX_REVISIONS } from "./round.ts";
 
@@ -51,6 +52,14 @@ const laterFields = {
     description: "Why the task ended, if its status does not say all of it.",
     example: null,
   }),
+  checks: z.array(Check).meta({
+    description: "How a delivery is judged at once, as agreed before the award.",
+    example: [{ name: "A PDF", required: true, kind: "type", types: ["application/pdf"] }],
+  }),
+  acceptOnChecks: AcceptOnChecks.nullable().meta({
+    description: "Whether, and when, the task is accepted because its required checks have passed.",
+    example: null,
+  }),
 } as const;
 
 /** The full task, as signed-in callers see it. */
@@ -78,6 +87,16 @@ export const Task = TaskListItem.extend({
   changes: Changes.nullable()
     .optional()
     .meta({ description: "For the two sides: what the buyer has asked for; null outside a round of changes." }),
+  checks: laterFields.checks.default([]),
+  acceptOnChecks: laterFields.acceptOnChecks.prefault(null),
+  acceptsAt: Timestamp.nullable().optional().meta({
+    description: "For the two sides: when the task is accepted because its checks have passed; null if that is not so.",
+    example: null,
+  }),
+  acceptedBy: z.enum(["buyer", "clock", "checks"]).nullable().optional().meta({
+    description: "For the two sides: who accepted the delivery; `clock`, at the end of the window.",
+    example: null,
+  }),
   acceptedAt: Timestamp.nullable().meta({
     description: "When the delivery was accepted, or counted as such.",
     example: null,

@@ -53,6 +53,7 @@ const Count = z.int32().min(0).meta({ description: "How many.", example: 1 });
 /** What work can be due. */
 const DueKind = z.enum([
   "deliveriesToAccept",
+  "deliveriesToCheck",
   "tasksToExpire",
   "roundsToEnd",
   "agreementsToEnd",

@@ -4,6 +4,8 @@ import { z } from "zod";
 export const jobPayloads = {
   /** Accepts a delivery when its acceptance window has passed. */
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
+  /** Judges a delivery by the built-in checks of its task. */
+  checkDelivery: z.strictObject({ deliveryId: z.uuid() }),
   /** Expires an awarded task that was not delivered in time, and releases the buyer's money. */
   expireTask: z.strictObject({ taskId: z.uuid() }),
   /** Ends a round of changes to which the bidder did not react: the earlier delivery stands again. */

@@ -9,6 +9,7 @@ import {
 } from "../schemas/event.ts";
 import {
   excerptOfBid,
+  excerptOfCheck,
   excerptOfDispute,
   excerptOfMessage,
   excerptOfQuestion,
@@ -25,7 +26,7 @@ import { type Connection, queryOne, sql } from "./connection.ts";
  */
 function dataOf(
   type: LogEventType,
-  { task, bid, dispute, question, message, agreement, ...records }: EventRecords,
+  { task, bid, dispute, question, message, agreement, delivery, ...records }: EventRecords,
 ): EventData {
   // Removes what is not public, such as internal ids of the row, and throws if a part of the payload is missing.
   return logCatalogue[type].data.parse({
@@ -35,6 +36,7 @@ function dataOf(
     ...(message && { message: excerptOfMessage(message) }),
     ...(question && { question: excerptOfQuestion(question) }),
     ...(agreement && { agreement: withShortReason(agreement) }),
+    ...(delivery && { delivery: { ...delivery, checks: delivery.checks.map(excerptOfCheck) } }),
     ...withShortReason(records),
   });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { findWindingDown } from "../market/accounts/windDown.ts";
 import { findLapsedAgreements } from "../market/agreements/lapse.ts";
+import { findUnchecked } from "../market/checks/checkDelivery.ts";
 import { findDuePayouts } from "../market/payouts/advance.ts";
 import { findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
@@ -34,6 +35,7 @@ export async function readDueWork(services: Services, access: TestClockAccess): 
   const due: DueWork = [
     { kind: "paymentProcessor", count: (await readProcessorSchedule(access)).due },
     { kind: "deliveriesToAccept", count: await found(findDueDeliveries(services, MAX_COUNTED, null)) },
+    { kind: "deliveriesToCheck", count: await found(findUnchecked(services, MAX_COUNTED, null)) },
     { kind: "tasksToExpire", count: await found(findOverdueTasks(services, MAX_COUNTED, null)) },
     { kind: "roundsToEnd", count: await found(findOverdueRounds(services, MAX_COUNTED, null)) },
     { kind: "agreementsToEnd", count: await found(findLapsedAgreements(services, MAX_COUNTED, null)) },

@@ -59,6 +59,9 @@ function sampleTask(type: EventType, at: string, later: string): Task {
     acceptedAt: type === "task.accepted" ? at : null,
     closedAt: type === "task.accepted" || type === "task.dispute_resolved" ? at : null,
     closedBecause: null,
+    checks: [],
+    acceptOnChecks: null,
+    acceptedBy: type === "task.accepted" ? "buyer" : null,
     updatedAt: at,
   };
 }

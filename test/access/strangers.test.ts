@@ -159,6 +159,13 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "agreements.accept": ["not_found", ({ agreementId }) => ({ id: agreementId })],
   "agreements.decline": ["not_found", ({ agreementId }) => ({ id: agreementId })],
   "agreements.withdraw": ["not_found", ({ agreementId }) => ({ id: agreementId })],
+  "bids.deliveryPreflight": [
+    "forbidden",
+    ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
+  ],
+  // Only the API key that a task names reports; the stranger here has a session.
+  "deliveries.report": ["forbidden", () => ({ id: crypto.randomUUID(), name: "Tests", conclusion: "passed" })],
+  "tasks.setCheckKey": ["forbidden", ({ openTaskId, keyId }) => ({ id: openTaskId, name: "Tests", keyId })],
   "bids.giveBack": ["forbidden", ({ awardedBidId }) => ({ id: awardedBidId, reason: disputeReason })],
   "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],

@@ -21,7 +21,7 @@ const LIST_ITEM = "id title maxBudgetCents status createdAt bidCount tags[]";
 const FILE = "id fileName mimeType detectedMimeType bytes sha256 visibility createdAt downloadUrl";
 const TASK =
   `${LIST_ITEM} description acceptanceCriteria buyer.id buyer.displayName awardedBidId awardedAt deliveryDueAt
-  deliveredAt acceptanceDeadlineAt revisions revisionsUsed acceptedAt closedAt closedBecause updatedAt`.replaceAll(
+  deliveredAt acceptanceDeadlineAt revisions revisionsUsed acceptOnChecks acceptedAt closedAt closedBecause updatedAt`.replaceAll(
     /\s+/g,
     " ",
   );
@@ -35,7 +35,7 @@ const publicFields = [...under("task", `${LIST_ITEM} description`), ...counts];
 const taskFields = [...under("task", TASK), ...counts, ...under("files[]", FILE)];
 const bidFields = under("bids[]", BID);
 const artifactFields = [...under("samples[]", ARTIFACT), ...under("deliveries[]", `${ARTIFACT} supersededAt`)];
-const changesField = "task.changes";
+const partyFields = under("task", "changes acceptsAt acceptedBy");
 const disputeFields = under("dispute", DISPUTE);
 const ratingFields = under("ratings[]", RATING);
 
@@ -112,7 +112,7 @@ beforeAll(async () => {
 });
 
 const seenInDispute = [...taskFields, ...artifactFields, ...ratingFields];
-const full = [...seenInDispute, changesField];
+const full = [...seenInDispute, ...partyFields];
 /** All fields that GET /tasks/{id} shows, for each kind of viewer and three tasks: with bids, accepted, resolved. */
 const expected: Record<Viewer, Record<keyof typeof tasks, string[]>> = {
   anonymous: { open: publicFields, accepted: publicFields, resolved: publicFields },
@@ -128,7 +128,7 @@ const expected: Record<Viewer, Record<keyof typeof tasks, string[]>> = {
     resolved: [...full, ...bidFields, ...disputeFields],
   },
   buyer: {
-    open: [...taskFields, changesField, ...bidFields],
+    open: [...taskFields, ...partyFields, ...bidFields],
     accepted: [...full, ...bidFields],
     resolved: [...full, ...bidFields, ...disputeFields],
   },

@@ -3,6 +3,7 @@ import { expireTask } from "../../server/market/tasks/expireTask.ts";
 import { type LogEventType, logEventTypes } from "../../server/schemas/event.ts";
 import { sql } from "../../server/store/connection.ts";
 import { askedIn, createAgent } from "../approvals/agents.ts";
+import { awardedWithChecks, deliverJudged, sizeCheck } from "../factories/checks.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
@@ -39,6 +40,7 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "task.awarded": ["buyer", "winner"],
   "sample.posted": ["buyer", "winner"],
   "delivery.posted": ["buyer", "winner"],
+  "delivery.checked": ["buyer", "winner"],
   "task.accepted": ["buyer", "winner"],
   "task.expired": ["buyer", "winner"],
   "agreement.proposed": ["buyer", "winner"],
@@ -110,6 +112,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   await winner.post(`/tasks/${changed.id}/decline-changes`, { reason: disputeReason });
   const { id: settlementId } = await propose(winner, changed.id, { kind: "settle", bidderCents: 1 });
   await buyer.post(`/agreements/${settlementId}/accept`);
+  const { bid: checked } = await awardedWithChecks(buyer, winner, { checks: [sizeCheck] });
+  await deliverJudged(service.services, winner, checked.id);
   const { task: late } = await awardedTask(buyer, winner);
   const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   await expireTask({ ...service.services, clock }, { taskId: late.id });

@@ -453,7 +453,10 @@ function sent({ schema }: Parameter, value: unknown): unknown {
 function isLimited(schema: Schema): boolean {
   const { type, format, maxLength, minimum, maximum, maxItems, properties } = schema;
   const types = [type].flat();
-  if (schema.enum !== undefined || types.includes("boolean")) return true;
+  const choices = (schema.anyOf ?? schema.oneOf) as Schema[] | undefined;
+  if (choices !== undefined) return choices.every((choice) => isLimited(schemaOf(choice) ?? {}));
+  if (schema.enum !== undefined || schema.const !== undefined || types.includes("boolean") || type === "null")
+    return true;
   if (types.includes("string")) return maxLength !== undefined || format === "uuid" || format === "date-time";
   if (types.includes("array")) return maxItems !== undefined && isLimited(schemaOf(schema.items as Schema) ?? {});
   if (types.includes("object"))

@@ -6,6 +6,7 @@ import { told } from "../../server/notifications/told.ts";
 import { type LogEventType, logEventTypes } from "../../server/schemas/event.ts";
 import { sql } from "../../server/store/connection.ts";
 import { openDatabase } from "../../server/store/database.ts";
+import { awardedWithChecks, deliverJudged, sizeCheck } from "../factories/checks.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { inboxOf, tellAll, toldOnce } from "../factories/notifications.ts";
 import { createPerson, fund, type TestPerson } from "../factories/people.ts";
@@ -81,6 +82,8 @@ async function story({ buyer, winner, loser, stranger }: Record<Role, TestPerson
   const later = new Date(Date.now() + 20 * 86_400_000).toISOString();
   const { id: extensionId } = await propose(winner, prolonged.taskId, { kind: "extend", deliveryDueAt: later });
   await buyer.post(`/agreements/${extensionId}/accept`);
+  const { bid: checked } = await awardedWithChecks(buyer, winner, { checks: [sizeCheck] });
+  await deliverJudged(service.services, winner, checked.id);
   const { task: late } = await awardedTask(buyer, winner);
   await expireTask(inDays(60), { taskId: late.id });
   const { raw } = (await loser.post("/keys", { label: "another", scopes: ["task:write"], approval: { aboveCents: 0 } }))
@@ -128,7 +131,7 @@ test("each type is told to those whom the contract names, once an act, and to no
     "task.created": { loser: 1 },
     "task.updated": { winner: 1, loser: 1 },
     "task.cancelled": { loser: 1 },
-    "task.awarded": { winner: 6 },
+    "task.awarded": { winner: 7 },
     "task.accepted": { winner: 1 },
     "task.changes_requested": { winner: 1 },
     "task.changes_declined": { buyer: 1 },
@@ -138,12 +141,13 @@ test("each type is told to those whom the contract names, once an act, and to no
     "task.settled": { winner: 1 },
     "agreement.proposed": { buyer: 2 },
     "agreement.ended": { winner: 1 },
-    "bid.received": { buyer: 9 },
+    "bid.received": { buyer: 10 },
     "bid.updated": { buyer: 1 },
     "bid.withdrawn": { buyer: 1 },
     "bid.rejected": { loser: 1 },
     "sample.posted": { buyer: 1 },
-    "delivery.posted": { buyer: 3 },
+    "delivery.checked": { buyer: 1, winner: 1 },
+    "delivery.posted": { buyer: 4 },
     "rating.posted": { winner: 1 },
     "question.asked": { buyer: 1 },
     "question.answered": { stranger: 1 },

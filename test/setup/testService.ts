@@ -8,6 +8,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject } from "vitest";
 import { MovableClock } from "../../server/gateways/clock.ts";
 import { openInspector } from "../../server/gateways/inspection/inspector.ts";
+import { openJudge } from "../../server/gateways/judging/judge.ts";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
@@ -74,6 +75,7 @@ export interface TestServiceOptions {
 
 /** The services of a process share one: starting its thread takes 0.1 s of the processor. */
 const inspector = openInspector({ log: pino({ level: "silent" }) });
+const judge = openJudge({ log: pino({ level: "silent" }) });
 
 /** Requests that no client waits for any more end by themselves within this time, or never. */
 const LAST_ANSWERS_MS = 2_000;
@@ -210,6 +212,7 @@ async function start(
       clock: serviceClock,
       testClock: options.testClock ? { databaseUrl, processorUrl: payments.url, stopping: stopping.signal } : null,
       inspector: { inspect: inspector.inspect, close: async () => undefined },
+      judge: { ...judge, close: async () => undefined },
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
       securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),

@@ -54,6 +54,9 @@ export type ArtifactMinAggregateOutputType = {
   detectedHeight: number | null
   detectedDurationSec: number | null
   supersededAt: Date | null
+  checking: boolean | null
+  checkingUntil: Date | null
+  changesRequested: boolean | null
   createdAt: Date | null
 }
 
@@ -73,6 +76,9 @@ export type ArtifactMaxAggregateOutputType = {
   detectedHeight: number | null
   detectedDurationSec: number | null
   supersededAt: Date | null
+  checking: boolean | null
+  checkingUntil: Date | null
+  changesRequested: boolean | null
   createdAt: Date | null
 }
 
@@ -92,6 +98,10 @@ export type ArtifactCountAggregateOutputType = {
   detectedHeight: number
   detectedDurationSec: number
   supersededAt: number
+  checks: number
+  checking: number
+  checkingUntil: number
+  changesRequested: number
   createdAt: number
   _all: number
 }
@@ -125,6 +135,9 @@ export type ArtifactMinAggregateInputType = {
   detectedHeight?: true
   detectedDurationSec?: true
   supersededAt?: true
+  checking?: true
+  checkingUntil?: true
+  changesRequested?: true
   createdAt?: true
 }
 
@@ -144,6 +157,9 @@ export type ArtifactMaxAggregateInputType = {
   detectedHeight?: true
   detectedDurationSec?: true
   supersededAt?: true
+  checking?: true
+  checkingUntil?: true
+  changesRequested?: true
   createdAt?: true
 }
 
@@ -163,6 +179,10 @@ export type ArtifactCountAggregateInputType = {
   detectedHeight?: true
   detectedDurationSec?: true
   supersededAt?: true
+  checks?: true
+  checking?: true
+  checkingUntil?: true
+  changesRequested?: true
   createdAt?: true
   _all?: true
 }
@@ -269,6 +289,10 @@ export type ArtifactGroupByOutputType = {
   detectedHeight: number | null
   detectedDurationSec: number | null
   supersededAt: Date | null
+  checks: runtime.JsonValue | null
+  checking: boolean
+  checkingUntil: Date | null
+  changesRequested: boolean
   createdAt: Date
   _count: ArtifactCountAggregateOutputType | null
   _avg: ArtifactAvgAggregateOutputType | null
@@ -311,6 +335,10 @@ export type ArtifactWhereInput = {
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  checks?: Prisma.JsonNullableFilter<"Artifact">
+  checking?: Prisma.BoolFilter<"Artifact"> | boolean
+  checkingUntil?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  changesRequested?: Prisma.BoolFilter<"Artifact"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -335,6 +363,10 @@ export type ArtifactOrderByWithRelationInput = {
   detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
   supersededAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checks?: Prisma.SortOrderInput | Prisma.SortOrder
+  checking?: Prisma.SortOrder
+  checkingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  changesRequested?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   upload?: Prisma.UploadOrderByWithRelationInput
   owner?: Prisma.UserOrderByWithRelationInput
@@ -362,6 +394,10 @@ export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  checks?: Prisma.JsonNullableFilter<"Artifact">
+  checking?: Prisma.BoolFilter<"Artifact"> | boolean
+  checkingUntil?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  changesRequested?: Prisma.BoolFilter<"Artifact"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -386,6 +422,10 @@ export type ArtifactOrderByWithAggregationInput = {
   detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
   supersededAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  checks?: Prisma.SortOrderInput | Prisma.SortOrder
+  checking?: Prisma.SortOrder
+  checkingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  changesRequested?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ArtifactCountOrderByAggregateInput
   _avg?: Prisma.ArtifactAvgOrderByAggregateInput
@@ -413,6 +453,10 @@ export type ArtifactScalarWhereWithAggregatesInput = {
   detectedHeight?: Prisma.IntNullableWithAggregatesFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableWithAggregatesFilter<"Artifact"> | number | null
   supersededAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Artifact"> | Date | string | null
+  checks?: Prisma.JsonNullableWithAggregatesFilter<"Artifact">
+  checking?: Prisma.BoolWithAggregatesFilter<"Artifact"> | boolean
+  checkingUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Artifact"> | Date | string | null
+  changesRequested?: Prisma.BoolWithAggregatesFilter<"Artifact"> | boolean
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Artifact"> | Date | string
 }
 
@@ -427,6 +471,10 @@ export type ArtifactCreateInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
@@ -451,6 +499,10 @@ export type ArtifactUncheckedCreateInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -465,6 +517,10 @@ export type ArtifactUpdateInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
@@ -489,6 +545,10 @@ export type ArtifactUncheckedUpdateInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -508,6 +568,10 @@ export type ArtifactCreateManyInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -522,6 +586,10 @@ export type ArtifactUpdateManyMutationInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -541,6 +609,10 @@ export type ArtifactUncheckedUpdateManyInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -575,6 +647,10 @@ export type ArtifactCountOrderByAggregateInput = {
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
   supersededAt?: Prisma.SortOrder
+  checks?: Prisma.SortOrder
+  checking?: Prisma.SortOrder
+  checkingUntil?: Prisma.SortOrder
+  changesRequested?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -600,6 +676,9 @@ export type ArtifactMaxOrderByAggregateInput = {
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
   supersededAt?: Prisma.SortOrder
+  checking?: Prisma.SortOrder
+  checkingUntil?: Prisma.SortOrder
+  changesRequested?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -619,6 +698,9 @@ export type ArtifactMinOrderByAggregateInput = {
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
   supersededAt?: Prisma.SortOrder
+  checking?: Prisma.SortOrder
+  checkingUntil?: Prisma.SortOrder
+  changesRequested?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -839,6 +921,10 @@ export type ArtifactCreateWithoutOwnerInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -861,6 +947,10 @@ export type ArtifactUncheckedCreateWithoutOwnerInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -909,6 +999,10 @@ export type ArtifactScalarWhereInput = {
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  checks?: Prisma.JsonNullableFilter<"Artifact">
+  checking?: Prisma.BoolFilter<"Artifact"> | boolean
+  checkingUntil?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  changesRequested?: Prisma.BoolFilter<"Artifact"> | boolean
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
 }
 
@@ -923,6 +1017,10 @@ export type ArtifactCreateWithoutMessageInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
@@ -945,6 +1043,10 @@ export type ArtifactUncheckedCreateWithoutMessageInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -985,6 +1087,10 @@ export type ArtifactCreateWithoutTaskInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
@@ -1007,6 +1113,10 @@ export type ArtifactUncheckedCreateWithoutTaskInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1047,6 +1157,10 @@ export type ArtifactCreateWithoutBidInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
@@ -1069,6 +1183,10 @@ export type ArtifactUncheckedCreateWithoutBidInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1109,6 +1227,10 @@ export type ArtifactCreateWithoutUploadInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
   owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
   bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -1131,6 +1253,10 @@ export type ArtifactUncheckedCreateWithoutUploadInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1161,6 +1287,10 @@ export type ArtifactUpdateWithoutUploadInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
   bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
@@ -1183,6 +1313,10 @@ export type ArtifactUncheckedUpdateWithoutUploadInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1201,6 +1335,10 @@ export type ArtifactCreateManyOwnerInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1215,6 +1353,10 @@ export type ArtifactUpdateWithoutOwnerInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
@@ -1237,6 +1379,10 @@ export type ArtifactUncheckedUpdateWithoutOwnerInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1255,6 +1401,10 @@ export type ArtifactUncheckedUpdateManyWithoutOwnerInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1273,6 +1423,10 @@ export type ArtifactCreateManyMessageInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1287,6 +1441,10 @@ export type ArtifactUpdateWithoutMessageInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
@@ -1309,6 +1467,10 @@ export type ArtifactUncheckedUpdateWithoutMessageInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1327,6 +1489,10 @@ export type ArtifactUncheckedUpdateManyWithoutMessageInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1345,6 +1511,10 @@ export type ArtifactCreateManyTaskInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1359,6 +1529,10 @@ export type ArtifactUpdateWithoutTaskInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
@@ -1381,6 +1555,10 @@ export type ArtifactUncheckedUpdateWithoutTaskInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1399,6 +1577,10 @@ export type ArtifactUncheckedUpdateManyWithoutTaskInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1417,6 +1599,10 @@ export type ArtifactCreateManyBidInput = {
   detectedHeight?: number | null
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: boolean
+  checkingUntil?: Date | string | null
+  changesRequested?: boolean
   createdAt?: Date | string
 }
 
@@ -1431,6 +1617,10 @@ export type ArtifactUpdateWithoutBidInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
@@ -1453,6 +1643,10 @@ export type ArtifactUncheckedUpdateWithoutBidInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1471,6 +1665,10 @@ export type ArtifactUncheckedUpdateManyWithoutBidInput = {
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  checks?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  checking?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  checkingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  changesRequested?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1492,6 +1690,10 @@ export type ArtifactSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   detectedHeight?: boolean
   detectedDurationSec?: boolean
   supersededAt?: boolean
+  checks?: boolean
+  checking?: boolean
+  checkingUntil?: boolean
+  changesRequested?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
@@ -1516,6 +1718,10 @@ export type ArtifactSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   detectedHeight?: boolean
   detectedDurationSec?: boolean
   supersededAt?: boolean
+  checks?: boolean
+  checking?: boolean
+  checkingUntil?: boolean
+  changesRequested?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
@@ -1540,6 +1746,10 @@ export type ArtifactSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   detectedHeight?: boolean
   detectedDurationSec?: boolean
   supersededAt?: boolean
+  checks?: boolean
+  checking?: boolean
+  checkingUntil?: boolean
+  changesRequested?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
@@ -1564,10 +1774,14 @@ export type ArtifactSelectScalar = {
   detectedHeight?: boolean
   detectedDurationSec?: boolean
   supersededAt?: boolean
+  checks?: boolean
+  checking?: boolean
+  checkingUntil?: boolean
+  changesRequested?: boolean
   createdAt?: boolean
 }
 
-export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "ownerId" | "bidId" | "taskId" | "messageId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "supersededAt" | "createdAt", ExtArgs["result"]["artifact"]>
+export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "ownerId" | "bidId" | "taskId" | "messageId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "supersededAt" | "checks" | "checking" | "checkingUntil" | "changesRequested" | "createdAt", ExtArgs["result"]["artifact"]>
 export type ArtifactInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
@@ -1615,6 +1829,10 @@ export type $ArtifactPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     detectedHeight: number | null
     detectedDurationSec: number | null
     supersededAt: Date | null
+    checks: runtime.JsonValue | null
+    checking: boolean
+    checkingUntil: Date | null
+    changesRequested: boolean
     createdAt: Date
   }, ExtArgs["result"]["artifact"]>
   composites: {}
@@ -2059,6 +2277,10 @@ export interface ArtifactFieldRefs {
   readonly detectedHeight: Prisma.FieldRef<"Artifact", 'Int'>
   readonly detectedDurationSec: Prisma.FieldRef<"Artifact", 'Float'>
   readonly supersededAt: Prisma.FieldRef<"Artifact", 'DateTime'>
+  readonly checks: Prisma.FieldRef<"Artifact", 'Json'>
+  readonly checking: Prisma.FieldRef<"Artifact", 'Boolean'>
+  readonly checkingUntil: Prisma.FieldRef<"Artifact", 'DateTime'>
+  readonly changesRequested: Prisma.FieldRef<"Artifact", 'Boolean'>
   readonly createdAt: Prisma.FieldRef<"Artifact", 'DateTime'>
 }
     

@@ -131,9 +131,10 @@ export async function getDisputeCase(
   const bidder = reputations.find(({ userId }) => userId === bid.bidder.id);
   if (!buyer || !bidder) throw new Error(`dispute ${dispute.id} has no parties`);
   const seesMessages = talker !== null && (await roleOf(database, talker, { task, bid })) !== null;
+  const knowsHidden = (talker?.userId ?? reader.partyId) !== task.awardedBidderId || task.closedAt !== null;
   const [brief, artifacts, rounds, said] = await Promise.all([
     readBrief(services, task),
-    readArtifacts(services, task.id),
+    readArtifacts(services, task.id, knowsHidden),
     readRounds(database, task.id),
     readSaid(services, { task, bid }, seesMessages),
   ]);

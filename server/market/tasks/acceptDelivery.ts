@@ -3,10 +3,10 @@ import { empty, sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
 import { moveTask } from "./moveTask.ts";
 import { lockTask } from "./records.ts";
-import { decideTaskAction, momentOf } from "./rules.ts";
+import { decideTaskAction, isAcceptedByChecks, momentOf } from "./rules.ts";
 
 /**
- * Accepts a delivery whose acceptance window has passed, and records the deadline as the time of acceptance. Does
+ * Accepts a delivery whose acceptance window has passed, or whose checks have, and records that as the time of acceptance. Does
  * nothing when the state table refuses: the job came too early, ran before, or the task was accepted or disputed in the
  * meantime.
  */
@@ -14,12 +14,18 @@ export async function acceptDelivery(services: Services, { taskId }: JobPayload<
   await services.database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
     const moment = momentOf(services);
-    if (decideTaskAction("release", task, "clock", moment).refused !== null) return;
-    await moveTask(tx, "release", task, { actor: "clock", moment });
+    const [action, actor] = isAcceptedByChecks(task)
+      ? (["acceptOnChecks", "checks"] as const)
+      : (["release", "clock"] as const);
+    if (decideTaskAction(action, task, actor, moment).refused !== null) return;
+    await moveTask(tx, action, task, { actor, moment });
   });
 }
 
-/** Returns delivered tasks whose window has passed, in order of deadline, starting after `after`. */
+/** When a delivered task is accepted, if nobody moves it before. */
+const dueAt = sql`coalesce(accepts_at, acceptance_deadline_at)`;
+
+/** Returns delivered tasks that are to be accepted, in order of that time, starting after `after`. */
 export function findDueDeliveries(
   { database, clock }: Services,
   limit: number,
@@ -27,7 +33,7 @@ export function findDueDeliveries(
 ): Promise<{ taskId: string }[]> {
   return database.query<{ taskId: string }>(sql`
     SELECT id AS "taskId" FROM tasks
-    WHERE status = 'delivered' AND acceptance_deadline_at <= ${clock.now().toISOString()}::timestamptz
-      ${after === null ? empty : sql`AND (acceptance_deadline_at, id) > (SELECT acceptance_deadline_at, id FROM tasks WHERE id = ${after.taskId}::uuid)`}
-    ORDER BY acceptance_deadline_at, id LIMIT ${limit}`);
+    WHERE status = 'delivered' AND ${dueAt} <= ${clock.now().toISOString()}::timestamptz
+      ${after === null ? empty : sql`AND (${dueAt}, id) > (SELECT ${dueAt}, id FROM tasks WHERE id = ${after.taskId}::uuid)`}
+    ORDER BY ${dueAt}, id LIMIT ${limit}`);
 }

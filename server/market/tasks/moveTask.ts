@@ -51,7 +51,7 @@ export async function moveTask(
     async () => isInRound(task) && recordEndOfRound(tx, task, at, declined),
     // What the two sides were agreeing on is about the task as it was.
     async () => (task.awardedBidId === null ? null : endPending(tx, task.id, "lapsed", at)),
-    () => updateTask(tx, task.id, join(assignmentsOf(allowed, at, moment, changes))),
+    () => updateTask(tx, task.id, join(assignmentsOf(allowed, { at, actor, moment, changes }))),
   );
   if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
 
@@ -111,9 +111,7 @@ export function scheduleDeadline(tx: Transaction, task: TaskRecord, moment: Mome
 /** The assignments to the columns of `tasks` that a move changes; `disputed` has its time in the dispute. */
 function assignmentsOf(
   { to, setsTime, closedBecause }: AllowedAction,
-  at: Date,
-  moment: Moment,
-  changes: Sql | undefined,
+  { at, actor, moment, changes }: Pick<Move, "actor" | "moment" | "changes"> & { at: Date },
 ): Sql[] {
   const isEnd = to !== "awarded" && to !== "delivered" && to !== "disputed";
   const time = (date: Date) => sql`${date.toISOString()}::timestamptz`;
@@ -122,7 +120,9 @@ function assignmentsOf(
     setsTime === "awarded_at" && sql`awarded_at = ${time(at)}`,
     setsTime === "delivered_at" && sql`delivered_at = ${time(at)}`,
     to === "delivered" && sql`acceptance_deadline_at = ${time(acceptanceDeadlineOf(at, moment))}`,
-    to === "accepted" && sql`accepted_at = ${time(at)}`,
+    // Checks accept the delivery that they passed, and not a task that came back to it.
+    sql`accepts_at = NULL`,
+    to === "accepted" && sql`accepted_at = ${time(at)}, accepted_by = ${actor}`,
     isEnd && sql`closed_at = ${time(at)}`,
     closedBecause !== undefined && sql`closed_because = ${closedBecause}`,
     changes,

@@ -9,7 +9,8 @@ export async function findNextDeadline({ database, clock, settings }: Services):
     database,
     sql`
     SELECT least(
-      (SELECT min(acceptance_deadline_at) FROM tasks WHERE status = 'delivered' AND acceptance_deadline_at > ${now}),
+      (SELECT min(coalesce(accepts_at, acceptance_deadline_at)) FROM tasks
+       WHERE status = 'delivered' AND coalesce(accepts_at, acceptance_deadline_at) > ${now}),
       (SELECT min(delivery_due_at) + ${grace} FROM tasks
        WHERE status = 'awarded' AND delivered_at IS NULL AND delivery_due_at > ${now} - ${grace}),
       (SELECT min(delivery_due_at) FROM tasks

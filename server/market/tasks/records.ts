@@ -10,6 +10,8 @@ export interface TaskRecord extends Task {
   questionCount: number;
   /** Files of the brief. */
   fileCount: number;
+  /** The API keys that report, by the names of their checks: for the buyer alone. */
+  checkKeys: Record<string, string>;
 }
 
 const utc = (time: Sql) => sql`to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -20,6 +22,10 @@ const changesOf = sql`CASE WHEN t.status = 'awarded' AND t.delivered_at IS NOT N
                              'dueAt', ${utc(sql`t.delivery_due_at`)}, 'round', r.round)
     FROM change_rounds r WHERE r.task_id = t.id AND r.round = t.revisions_used) END`;
 
+/** Tasks that were accepted before it was recorded say it by the time. */
+const acceptedBy = sql`coalesce(t.accepted_by, CASE WHEN t.accepted_at >= t.acceptance_deadline_at THEN 'clock'
+    WHEN t.accepted_at IS NOT NULL THEN 'buyer' END)`;
+
 /** Columns of `tasks t JOIN users buyer`. */
 export const taskColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
@@ -29,6 +35,9 @@ export const taskColumns = sql`
   t.delivered_at AS "deliveredAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt", t.accepted_at AS "acceptedAt",
   t.revisions, t.revisions_used AS "revisionsUsed", ${changesOf} AS changes,
   t.closed_at AS "closedAt", coalesce(t.closed_because, CASE t.status WHEN 'cancelled' THEN 'cancelled' END) AS "closedBecause",
+  t.checks, CASE WHEN t.accept_after_minutes IS NOT NULL
+    THEN json_build_object('afterMinutes', t.accept_after_minutes) END AS "acceptOnChecks",
+  t.accepts_at AS "acceptsAt", ${acceptedBy} AS "acceptedBy", t.check_keys AS "checkKeys",
   t.updated_at AS "updatedAt",
   t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId", t.question_count AS "questionCount",
   t.file_count AS "fileCount"`;

@@ -74,21 +74,26 @@ function decideAsStored(
 ): AllowedAction | RefusedAction {
   const decision = decide(action, task.status, actor);
   if (decision.refused !== null) return decision;
-  const { deadline, inRound, usesRevision } = decision;
+  const { deadline, inRound, onChecks, usesRevision } = decision;
   if (inRound !== undefined && inRound !== isInRound(task)) return { refused: "wrong_status", because: "round" };
   if (deadline !== undefined && (deadline === "after") !== isPast(deadlineOf(task, moment), moment)) {
     return { refused: "wrong_status", because: "deadline" };
   }
+  if (onChecks !== undefined && onChecks !== isAcceptedByChecks(task))
+    return { refused: "wrong_status", because: "checks" };
   const noneLeft = usesRevision && task.revisionsUsed >= task.revisions;
   return noneLeft ? { refused: "no_revisions_left", because: "revisions" } : decision;
 }
 
 /** What says how long a task has been waiting, and for what. */
-type Waiting = Pick<TaskRecord, "status" | "deliveredAt" | "deliveryDueAt" | "acceptanceDeadlineAt">;
+type Waiting = Pick<TaskRecord, "status" | "deliveredAt" | "deliveryDueAt" | "acceptanceDeadlineAt" | "acceptsAt">;
 
 /** Whether the buyer has asked for changes to a delivery, which stands until there is another. */
 export const isInRound = ({ status, deliveredAt }: Pick<Waiting, "status" | "deliveredAt">): boolean =>
   status === "awarded" && deliveredAt !== null;
+
+/** Whether the checks of the delivery accept it, at a time in its window. */
+export const isAcceptedByChecks = ({ acceptsAt = null }: Pick<Waiting, "acceptsAt">): boolean => acceptsAt !== null;
 
 /** Whether the task is in a round of changes whose time is over. */
 export const isRoundOver = (task: Waiting, moment: Moment): boolean =>
@@ -104,7 +109,7 @@ export function taskAt<Task extends Waiting>(task: Task, moment: Moment): Task {
   if (!isRoundOver(task, moment)) return task;
   const endedAt = deadlineOf(task, moment) ?? moment.now;
   const acceptanceDeadlineAt = timestampOf(acceptanceDeadlineOf(endedAt, moment));
-  return { ...task, status: taskTransitions.endRound.to, acceptanceDeadlineAt, changes: null };
+  return { ...task, status: taskTransitions.endRound.to, acceptanceDeadlineAt, acceptsAt: null, changes: null };
 }
 
 /** Like `decideTaskAction`, but throws a refusal as an `ApiError`. */
@@ -138,7 +143,7 @@ const actorRefusals: Partial<Record<TaskAction, string>> = {
 
 const deadlineRefusals: Partial<Record<TaskStatus, string>> = {
   awarded: "The time for the delivery has passed: the task expires.",
-  delivered: "The acceptance window has passed: the delivery is accepted automatically.",
+  delivered: "The time to decide has passed: the delivery is accepted automatically.",
 };
 
 /** The message of a refusal; null to use the message from the catalogue of errors. */
@@ -151,6 +156,8 @@ function explain(action: TaskAction, task: TaskRecord, { refused, because }: Ref
       return "This bid was not awarded.";
     case "round":
       return transition.inRound ? "Nobody has asked for changes." : "There is a delivery already, which stands.";
+    case "checks":
+      return "The checks do not accept this delivery.";
     case "deadline":
       return (transition.deadline === "before" && deadlineRefusals[task.status]) || "The deadline has not passed yet.";
     default: {
@@ -167,11 +174,13 @@ function explain(action: TaskAction, task: TaskRecord, { refused, because }: Ref
 
 /**
  * When the task's wait in its status is over, and the clock moves it: an awarded task expires some time after its delivery is
- * due, a round of changes ends when they are due, a delivery counts as accepted at the end of its window. Null in other statuses.
+ * due, a round of changes ends when they are due, a delivery counts as accepted at the end of its window, or before it because
+ * of its checks. Null in other statuses.
  */
 export function deadlineOf(task: Waiting, { graceSeconds }: Pick<Moment, "graceSeconds">): Date | null {
-  const { status, deliveryDueAt, acceptanceDeadlineAt } = task;
-  if (status === "delivered" && acceptanceDeadlineAt !== null) return new Date(acceptanceDeadlineAt);
+  const { status, deliveryDueAt, acceptanceDeadlineAt, acceptsAt = null } = task;
+  const acceptedFrom = acceptsAt ?? acceptanceDeadlineAt;
+  if (status === "delivered" && acceptedFrom !== null) return new Date(acceptedFrom);
   if (status !== "awarded" || deliveryDueAt === null) return null;
   return new Date(Date.parse(deliveryDueAt) + (isInRound(task) ? 0 : graceSeconds * 1000));
 }

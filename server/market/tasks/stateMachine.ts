@@ -4,9 +4,10 @@ import { movements } from "./movements.ts";
 
 /**
  * Who acts on a task. A `bidder` has a bid on it that was not awarded; a `stranger` is any other user. A moderator who
- * is a party to the task acts as that party. The `clock` is a background job that acts when a deadline has passed.
+ * is a party to the task acts as that party. The `clock` is a background job that acts when a deadline has passed, `checks` one that
+ * acts when the checks of a delivery have passed.
  */
-export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "moderator", "clock"] as const;
+export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "moderator", "clock", "checks"] as const;
 export type TaskActor = (typeof taskActors)[number];
 
 type RefusalCode = "forbidden" | "wrong_status" | "already_disputed" | "no_revisions_left";
@@ -24,6 +25,8 @@ export interface Transition {
   deadline?: "before" | "after";
   /** Of an awarded task: allowed only in a round of changes, while an earlier delivery stands, or only outside of one. */
   inRound?: boolean;
+  /** Of a delivered task: allowed only if its checks accept it, or only if they do not. */
+  onChecks?: boolean;
   /** Allowed as often as the task has revisions. */
   usesRevision?: true;
   money: keyof typeof movements;
@@ -44,8 +47,8 @@ export interface Transition {
 }
 
 /**
- * The state machine of a task, with every move that the parties, a moderator and the clock can make. `moveTask` follows it for procedures and jobs alike, the README's diagram is drawn from
- * it, and a test covers every combination. Source: docs/contract.md "States".
+ * The state machine of a task: every move of the parties, a moderator, the clock and checks. `moveTask` follows it, the README's
+ * diagram is drawn from it, and a test covers every combination. Source: docs/contract.md "States".
  */
 export const taskTransitions = {
   update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: "task.updated" },
@@ -167,11 +170,36 @@ export const taskTransitions = {
     money: "pay",
     event: "task.accepted",
   },
+  report: {
+    by: ["buyer"],
+    from: ["delivered"],
+    to: "same",
+    deadline: "before",
+    money: "none",
+    event: "delivery.checked",
+  },
+  setCheckKey: {
+    by: ["buyer"],
+    from: ["open", "awarded", "delivered"],
+    to: "same",
+    money: "none",
+    event: "task.updated",
+  },
+  acceptOnChecks: {
+    by: ["checks"],
+    from: ["delivered"],
+    to: "accepted",
+    deadline: "after",
+    onChecks: true,
+    money: "pay",
+    event: "task.accepted",
+  },
   release: {
     by: ["clock"],
     from: ["delivered"],
     to: "accepted",
     deadline: "after",
+    onChecks: false,
     money: "pay",
     event: "task.accepted",
   },
@@ -238,7 +266,7 @@ export interface AllowedAction extends Omit<Transition, "by" | "from" | "to" | "
 
 export interface RefusedAction {
   refused: RefusalCode;
-  because: "actor" | "status" | "round" | "deadline" | "revisions";
+  because: "actor" | "status" | "round" | "deadline" | "checks" | "revisions";
 }
 
 /**

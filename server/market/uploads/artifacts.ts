@@ -1,8 +1,10 @@
 import { ApiError } from "../../errors.ts";
 import type { SampleOrDelivery } from "../../schemas/artifact.ts";
+import { type Check, isBuiltIn } from "../../schemas/check.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { type CheckedRow, endedChecks, pendingResults, shownResults } from "./checkResults.ts";
 import { invalidStorageKey, type UploadKind } from "./declare.ts";
 import type { SealedUpload } from "./finalize.ts";
 import { finishUpload } from "./lease.ts";
@@ -31,7 +33,7 @@ export type ArtifactRow = SealedRow & {
   detectedHeight: number | null;
   detectedDurationSec: number | null;
   supersededAt: string | null;
-};
+} & CheckedRow;
 
 /** Columns of `artifacts a JOIN uploads u ON u.storage_key = a.upload_key`, for `SealedRow`. */
 export const sealedColumns = sql`
@@ -40,7 +42,8 @@ export const sealedColumns = sql`
 
 export const artifactColumns = sql`${sealedColumns}, a.bid_id AS "bidId", a.task_id AS "taskId", u.width, u.height,
   u.duration_sec AS "durationSec", a.detected_width AS "detectedWidth", a.detected_height AS "detectedHeight",
-  a.detected_duration_sec AS "detectedDurationSec", a.superseded_at AS "supersededAt"`;
+  a.detected_duration_sec AS "detectedDurationSec", a.superseded_at AS "supersededAt",
+  a.checks, ${endedChecks} AS "endedChecks"`;
 
 /** Returns what an upload became; null when it was not finalised. `columns` are those of its kind. */
 export async function findSealed<Row extends SealedRow>(
@@ -59,19 +62,26 @@ export async function findSealed<Row extends SealedRow>(
  */
 export async function addSealed<Row extends SealedRow>(
   tx: Transaction,
-  { kind, bidId, taskId }: { kind: UploadKind; bidId: string | null; taskId: string | null },
+  {
+    kind,
+    bidId,
+    taskId,
+    checks = [],
+  }: { kind: UploadKind; bidId: string | null; taskId: string | null; checks?: readonly Check[] },
   sealed: SealedUpload | null,
   columns: Sql,
 ): Promise<Row> {
   if (sealed === null) throw invalidStorageKey("Nothing has been uploaded under this key yet.");
   const { lease, sha256, detectedMimeType, mimeTypeDiffers, detectedDimensions, detectedDurationSec } = sealed;
+  const results = checks.length === 0 ? null : JSON.stringify(pendingResults(checks));
   const [row] = await tx.query<Row>(sql`
     WITH u AS (${finishUpload(lease)}), a AS (
       INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, owner_id, kind, sha256, detected_mime_type, mime_type_differs,
-                             detected_width, detected_height, detected_duration_sec)
+                             detected_width, detected_height, detected_duration_sec, checks, checking)
       SELECT u.storage_key, u.sealed_key, ${bidId}::uuid, ${taskId}::uuid, u.owner_id, ${kind}, ${sha256},
              ${detectedMimeType}, ${mimeTypeDiffers}::boolean, ${detectedDimensions?.width ?? null}::int,
-             ${detectedDimensions?.height ?? null}::int, ${detectedDurationSec}::float8
+             ${detectedDimensions?.height ?? null}::int, ${detectedDurationSec}::float8,
+             ${results}::jsonb, ${checks.some(isBuiltIn)}::boolean
       FROM u RETURNING *)
     SELECT ${columns} FROM a JOIN u ON u.storage_key = a.upload_key`);
   if (row === undefined) throw new ApiError("unavailable");
@@ -89,19 +99,24 @@ export function signDownload({ storage }: Pick<Services, "storage">, row: Sealed
   });
 }
 
-/** The public record, with a download link. */
-export async function toArtifact(services: Pick<Services, "storage">, row: ArtifactRow): Promise<SampleOrDelivery> {
-  return { ...artifactRecord(row), downloadUrl: await signDownload(services, row) };
+/** The public record, with a download link. `knowsHidden`: with the reasons of hidden checks. */
+export async function toArtifact(
+  services: Pick<Services, "storage">,
+  row: ArtifactRow,
+  knowsHidden = false,
+): Promise<SampleOrDelivery> {
+  return { ...artifactRecord(row, knowsHidden), downloadUrl: await signDownload(services, row) };
 }
 
 /** The public record without a download link. */
-export function artifactRecord(row: ArtifactRow): Omit<SampleOrDelivery, "downloadUrl"> {
+export function artifactRecord(row: ArtifactRow, knowsHidden = false): Omit<SampleOrDelivery, "downloadUrl"> {
   const { id, bidId, taskId, mimeType, detectedMimeType, fileName, bytes, createdAt, sha256 } = row;
   const { durationSec, detectedDurationSec, supersededAt } = row;
   const dimensions = dimensionsOf(row.width, row.height);
   const detectedDimensions = dimensionsOf(row.detectedWidth, row.detectedHeight);
   return {
     ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt, supersededAt },
+    checks: shownResults(row, knowsHidden),
     ...(fileName !== null && { fileName }),
     ...(dimensions !== null && { dimensions }),
     ...(detectedDimensions !== null && { detectedDimensions }),
@@ -118,11 +133,12 @@ const dimensionsOf = (width: number | null, height: number | null) =>
 export async function readArtifacts(
   services: Pick<Services, "storage"> & { database: Connection },
   taskId: string,
+  knowsHidden: boolean,
 ): Promise<{ samples: SampleOrDelivery[]; deliveries: SampleOrDelivery[] }> {
   const rows = await services.database.query<ArtifactRow>(sql`
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
     WHERE a.task_id = ${taskId}::uuid AND a.kind IN ('sample', 'delivery') ORDER BY a.created_at`);
   const artifactsOf = (kind: "sample" | "delivery") =>
-    Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
+    Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row, knowsHidden)));
   return { samples: await artifactsOf("sample"), deliveries: (await artifactsOf("delivery")).reverse() };
 }

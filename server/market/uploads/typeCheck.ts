@@ -47,7 +47,8 @@ const textual = /^text\/|\+(json|xml)$|^application\/(json|xml|javascript|ecmasc
 /** The types that have a signature, so that bytes without it are something else. */
 const recognised = new Set([...supportedMimeTypes, ...sameTypes.flatMap((names) => [...names])].map(essenceOf));
 
-const isSame = (declared: string, detected: string) =>
+/** Whether two names of types, without parameters, mean the same. */
+export const isSameType = (declared: string, detected: string) =>
   declared === detected ||
   sameTypes.some((names) => names.has(declared) && names.has(detected)) ||
   (detected === "application/zip" && zipBased.test(declared));
@@ -67,9 +68,9 @@ export function checkType(
   if (textual.test(declared)) {
     const bearsOut = textTypes.has(declared) && (isJson || !jsonTypes.test(declared));
     if (isText) return { detectedMimeType: bearsOut ? declared : "text/plain", differs: false };
-    return { detectedMimeType: mimeType, differs: mimeType !== null && !isSame(declared, mimeType) };
+    return { detectedMimeType: mimeType, differs: mimeType !== null && !isSameType(declared, mimeType) };
   }
   const detectedMimeType = mimeType ?? (isText ? "text/plain" : null);
-  const agrees = detectedMimeType !== null && isSame(declared, detectedMimeType);
+  const agrees = detectedMimeType !== null && isSameType(declared, detectedMimeType);
   return { detectedMimeType, differs: recognised.has(declared) && !agrees };
 }

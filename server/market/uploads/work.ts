@@ -55,6 +55,13 @@ export async function supersedeDelivery(tx: Transaction, bidId: string, at: Date
     WHERE bid_id = ${bidId}::uuid AND kind = 'delivery' AND superseded_at IS NULL`);
 }
 
+/** Records that the buyer asks for changes to the delivery of a locked task: its checks will never accept it. */
+export async function noteChangesRequested(tx: Transaction, taskId: string): Promise<void> {
+  await tx.query(sql`
+    UPDATE artifacts SET changes_requested = true
+    WHERE task_id = ${taskId}::uuid AND kind = 'delivery' AND superseded_at IS NULL`);
+}
+
 /** Locks the bid's task and decides again whether the caller may upload, now that nothing can change it. */
 export async function lockForWork(
   ctx: CallerContext,

@@ -5,6 +5,7 @@ import { type ArtifactRow, addSealed, artifactColumns, toArtifact } from "../../
 import { finalizeFor, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { assertNotDelivered, lockForWork, supersedeDelivery, workOf } from "../../market/uploads/work.ts";
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
+import { isBuiltIn } from "../../schemas/check.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
 import { inOrder } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
@@ -53,11 +54,12 @@ export const deliveryFinalize = scoped("bid:write")
 
 async function deliver(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
   const { task, bid, actor, moment } = await lockForWork(ctx, tx, "delivery", bidId);
-  const subject = { kind: "delivery", bidId: bid.id, taskId: task.id } as const;
+  const subject = { kind: "delivery", bidId: bid.id, taskId: task.id, checks: task.checks } as const;
   const [, row, delivered] = await inOrder(
     async () => isInRound(task) && supersedeDelivery(tx, bid.id, moment.now),
     () => addSealed<ArtifactRow>(tx, subject, sealed, artifactColumns),
     () => moveTask(tx, "deliver", task, { actor, moment, bid }),
   );
+  if (task.checks.some(isBuiltIn)) tx.jobs.add("checkDelivery", { deliveryId: row.id });
   return { row, deadlineAt: delivered.acceptanceDeadlineAt };
 }

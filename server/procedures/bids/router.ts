@@ -1,6 +1,7 @@
 import { router } from "../../trpc.ts";
 import { deliveryFinalize } from "./deliveryFinalize.ts";
 import { deliveryInit } from "./deliveryInit.ts";
+import { deliveryPreflight } from "./deliveryPreflight.ts";
 import { giveBack } from "./giveBack.ts";
 import { listForTask } from "./listForTask.ts";
 import { listOwn } from "./listOwn.ts";
@@ -21,6 +22,7 @@ export const bidsRouter = router({
   sampleInit,
   sampleFinalize,
   deliveryInit,
+  deliveryPreflight,
   deliveryFinalize,
   giveBack,
 });

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
+import { assertCanAccept, assertUsable, checksWithKeys, storedChecks } from "../../market/checks/keys.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
+import { checksInput } from "../../schemas/check.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { inOrder, queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
@@ -28,10 +30,16 @@ export const create = scoped("task:write")
       maxBudgetCents: taskInput.maxBudgetCents,
       tags: taskInput.tags,
       revisions: taskInput.revisions.optional(),
+      checks: checksInput.checks.optional(),
+      acceptOnChecks: checksInput.acceptOnChecks.optional(),
     }),
   )
   .output(z.object({ task: Task.meta({ description: "The new task." }) }))
-  .mutation(({ ctx, input }) => {
+  .mutation(async ({ ctx, input }) => {
+    const { checks = [], acceptOnChecks = null } = input;
+    assertCanAccept(checks, acceptOnChecks);
+    await assertUsable(ctx, checks);
+    const stored = storedChecks(checks);
     const textHash = hashOfText(input);
     return ctx
       .change(async (tx) => {
@@ -45,9 +53,11 @@ export const create = scoped("task:write")
               sql`
           WITH t AS (
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, revisions,
-                               posted_text_hash)
+                               checks, check_keys, accept_after_minutes, posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
-                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions ?? 0}, ${textHash}::bigint)
+                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions ?? 0},
+                    ${JSON.stringify(stored.checks)}::jsonb, ${JSON.stringify(stored.checkKeys)}::jsonb,
+                    ${acceptOnChecks?.afterMinutes ?? null}::smallint, ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
             ),
@@ -56,7 +66,7 @@ export const create = scoped("task:write")
         await countSpending(tx, ctx, task.maxBudgetCents, asks);
         tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         tx.events.record("task.created", { task }, "everyone");
-        return { task };
+        return { task: { ...task, checks: checksWithKeys(task) } };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds"));
   });

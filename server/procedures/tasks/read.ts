@@ -3,6 +3,7 @@ import { mayModerate } from "../../auth/principal.ts";
 import { availableActionsOf } from "../../market/actions/availableActions.ts";
 import { type Detail, readDetail } from "../../market/actions/detail.ts";
 import { hasLapsed } from "../../market/agreements/rules.ts";
+import { checksWithKeys } from "../../market/checks/keys.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findPending } from "../../market/tasks/agreements.ts";
@@ -64,13 +65,13 @@ export const read = anyone
       const task = taskAt(await findTask(database, input.id), moment);
       return { task: PublicTask.parse(task), ...countsOf(task) };
     }
-
     const { userId } = principal;
     const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
     const shown = async (detail: Detail, knowsMore: boolean) => {
       const availableActions = availableActionsOf(detail.task, detail.facts, { principal, settings }, moment);
-      const { changes, ...task } = taskAt(detail.task, moment);
-      const shownTask = { ...task, ...(isParty(detail) && { changes }) };
+      const { changes, acceptsAt, acceptedBy, ...task } = taskAt(detail.task, moment);
+      const checks = task.buyerId === userId ? checksWithKeys(task) : task.checks;
+      const shownTask = { ...task, checks, ...(isParty(detail) && { changes, acceptsAt, acceptedBy }) };
       const files = await Promise.all(detail.files.map((row) => toBriefFile(ctx, row, knowsMore)));
       return { task: shownTask, ...countsOf(detail.task), availableActions, bids: detail.bids, files };
     };
@@ -78,13 +79,14 @@ export const read = anyone
     const outside = await readDetail(database, input.id, userId);
     if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside, false);
     // Who may see more gets all of it from one snapshot, so the detail is read again.
+    const knowsHidden = outside.task.awardedBidderId !== userId || outside.task.closedAt !== null;
     return database.snapshot(async (snapshot) => {
       const [detail, agreement, dispute, ratings, artifacts] = await Promise.all([
         readDetail(snapshot, input.id, userId),
         findPending(snapshot, input.id),
         findDisputeOfTask(snapshot, input.id),
         readRatings(snapshot, input.id),
-        readArtifacts({ database: snapshot, storage }, input.id),
+        readArtifacts({ database: snapshot, storage }, input.id, knowsHidden),
       ]);
       const knowsMore = isParty(detail) || dispute !== null;
       const isPending = agreement !== null && !hasLapsed(agreement, detail.task, moment);

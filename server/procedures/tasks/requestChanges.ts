@@ -3,6 +3,7 @@ import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
 import { recordRound } from "../../market/tasks/rounds.ts";
 import { actorOf, assertTaskAction, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
+import { noteChangesRequested } from "../../market/uploads/work.ts";
 import { idOf } from "../../schemas/common.ts";
 import { changesInput } from "../../schemas/round.ts";
 import { Task } from "../../schemas/task.ts";
@@ -27,6 +28,7 @@ export const requestChanges = scoped("task:write")
       const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
       assertTaskAction("requestChanges", task, actor, moment);
       const dueAt = deliveryDueAt(moment.now, input.hours);
+      await noteChangesRequested(tx, task.id);
       await recordRound(tx, task, { reason: input.reason, requestedAt: moment.now, dueAt });
       const changes = sql`
         delivery_due_at = ${dueAt.toISOString()}::timestamptz, acceptance_deadline_at = NULL,

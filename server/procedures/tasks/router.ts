@@ -14,6 +14,7 @@ import { rate } from "./rate.ts";
 import { read } from "./read.ts";
 import { removeFile } from "./removeFile.ts";
 import { requestChanges } from "./requestChanges.ts";
+import { setCheckKey } from "./setCheckKey.ts";
 import { update } from "./update.ts";
 
 export const tasksRouter = router({
@@ -31,6 +32,7 @@ export const tasksRouter = router({
   fileInit,
   fileFinalize,
   removeFile,
+  setCheckKey,
   ask,
   listOwn,
 });

@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
+import { assertUsable, checksWithKeys, judgingAfter, judgingChanges } from "../../market/checks/keys.ts";
 import { changeOpenTask, contentEdited } from "../../market/tasks/changeOpenTask.ts";
 import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
 import { lockTask, type TaskRecord } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
+import { checksInput } from "../../schemas/check.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
@@ -18,9 +20,10 @@ export const update = scoped("task:write")
     summary: "Change a task",
     description:
       "Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget " +
-      "holds the difference, a smaller one returns it to your available money. Budget and revisions are locked " +
-      "while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
+      "holds the difference, a smaller one returns it to your available money. Budget, revisions and checks are locked " +
+      "while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`, `checks_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
     errors: [
+      "checks_locked_by_bids",
       ...(["budget_locked_by_bids", "revisions_locked_by_bids", "insufficient_funds", "spend_limit"] as const),
       ...(["forbidden", "not_found", "wrong_status"] as const),
       ...approvalErrors,
@@ -36,18 +39,22 @@ export const update = scoped("task:write")
         maxBudgetCents: taskInput.maxBudgetCents.optional(),
         tags: taskInput.tags.optional(),
         revisions: taskInput.revisions.optional(),
+        checks: checksInput.checks.optional(),
+        acceptOnChecks: checksInput.acceptOnChecks.optional(),
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
         message: "Name at least one field to change.",
       }),
   )
   .output(z.object({ task: Task.meta({ description: "The task, changed." }) }))
-  .mutation(({ ctx, input }) =>
-    ctx
+  .mutation(async ({ ctx, input }) => {
+    await assertUsable(ctx, input.checks ?? []);
+    return ctx
       .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
-        await assertNotLockedByBids(tx, task, input);
+        const judging = judgingAfter(task, input);
+        await assertNotLockedByBids(tx, task, { ...input, judging });
         if (input.maxBudgetCents !== undefined) await moveBudget(ctx, tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
@@ -58,12 +65,14 @@ export const update = scoped("task:write")
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
           input.revisions === undefined ? null : sql`revisions = ${input.revisions}`,
+          ...judgingChanges(input, judging),
           changesContent(task, input) ? contentEdited : null,
         ].filter((change) => change !== null);
-        return { task: await changeOpenTask(tx, task, join(changes)) };
+        const updated = await changeOpenTask(tx, task, join(changes));
+        return { task: { ...updated, checks: checksWithKeys(updated) } };
       })
-      .catch(refuseOverdraft(ctx, "insufficient_funds")),
-  );
+      .catch(refuseOverdraft(ctx, "insufficient_funds"));
+  });
 
 /** Whether a bid that was placed before would now be for something else. */
 function changesContent(

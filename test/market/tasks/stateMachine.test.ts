@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { readmeWithDiagram } from "../../../openapi/stateDiagram.ts";
+import { checkDelivery } from "../../../server/market/checks/checkDelivery.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
 import { endOverdueRound } from "../../../server/market/tasks/endOverdueRound.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
@@ -16,6 +17,7 @@ import {
 } from "../../../server/market/tasks/stateMachine.ts";
 import { type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { externalCheck, type ReportingKey, report, reportingKey, sizeCheck } from "../../factories/checks.ts";
 import { addBriefFile } from "../../factories/conversation.ts";
 import { createModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -29,10 +31,15 @@ const BUDGET = 10_000;
 const PRICE = 7_000;
 const SHARE = 2_000;
 
-/** A status, or `round`: an awarded task with an earlier delivery, on which the bidder works again. */
-const situations = [...taskStatuses, "round"] as const;
+/**
+ * A status, or `round`: an awarded task with an earlier delivery, on which the bidder works again; or `checked`: a delivered
+ * task whose checks accept it in an hour.
+ */
+const situations = [...taskStatuses, "round", "checked"] as const;
 type Situation = (typeof situations)[number];
-const statusIn = (situation: Situation): TaskStatus => (situation === "round" ? "awarded" : situation);
+const statusOf = { round: "awarded", checked: "delivered" } as const;
+const statusIn = (situation: Situation): TaskStatus =>
+  situation === "round" || situation === "checked" ? statusOf[situation] : situation;
 
 /** What must be true, written down apart from the table that the service decides by. Source: docs/contract.md "States". */
 interface Allowed {
@@ -66,11 +73,27 @@ const allowed: Record<TaskAction, Allowed> = {
   uploadSample: { by: ["awardedBidder"], in: ["awarded", "round"], event: "sample.posted" },
   deliver: { by: ["awardedBidder"], in: ["awarded", "round"], to: "delivered", event: "delivery.posted" },
   expire: { by: ["clock"], in: ["awarded"], to: "expired", money: [PRICE, -PRICE, 0], event: "task.expired" },
-  accept: { by: ["buyer"], in: ["delivered"], to: "accepted", money: [0, -PRICE, PRICE], event: "task.accepted" },
+  accept: {
+    by: ["buyer"],
+    in: ["delivered", "checked"],
+    to: "accepted",
+    money: [0, -PRICE, PRICE],
+    event: "task.accepted",
+  },
   // Silence to the end pays for the delivery that stands.
   release: {
     by: ["clock"],
     in: ["delivered", "round"],
+    to: "accepted",
+    money: [0, -PRICE, PRICE],
+    event: "task.accepted",
+  },
+  report: { by: ["buyer"], in: ["delivered", "checked"], event: "delivery.checked" },
+  setCheckKey: { by: ["buyer"], in: ["open", "awarded", "round", "delivered", "checked"], event: "task.updated" },
+  // Checks only ever pay, and only the delivery that they passed.
+  acceptOnChecks: {
+    by: ["checks"],
+    in: ["checked"],
     to: "accepted",
     money: [0, -PRICE, PRICE],
     event: "task.accepted",
@@ -85,14 +108,14 @@ const allowed: Record<TaskAction, Allowed> = {
   extend: { by: ["buyer", "awardedBidder"], in: ["awarded", "round"], event: "agreement.ended" },
   cancelTogether: {
     by: ["buyer", "awardedBidder"],
-    in: ["awarded", "round", "delivered"],
+    in: ["awarded", "round", "delivered", "checked"],
     to: "cancelled",
     money: [PRICE, -PRICE, 0],
     event: "task.cancelled",
   },
   settle: {
     by: ["buyer", "awardedBidder"],
-    in: ["awarded", "round", "delivered"],
+    in: ["awarded", "round", "delivered", "checked"],
     to: "resolved",
     money: [PRICE - SHARE, -PRICE, SHARE],
     event: "task.settled",
@@ -104,10 +127,10 @@ const allowed: Record<TaskAction, Allowed> = {
     money: [PRICE - SHARE, -PRICE, SHARE],
     event: "task.dispute_resolved",
   },
-  requestChanges: { by: ["buyer"], in: ["delivered"], to: "awarded", event: "task.changes_requested" },
+  requestChanges: { by: ["buyer"], in: ["delivered", "checked"], to: "awarded", event: "task.changes_requested" },
   declineChanges: { by: ["awardedBidder"], in: ["round"], to: "delivered", event: "task.changes_declined" },
   endRound: { by: ["clock"], in: ["round"], to: "delivered", event: "task.changes_declined" },
-  dispute: { by: ["buyer", "awardedBidder"], in: ["delivered"], to: "disputed", event: "task.disputed" },
+  dispute: { by: ["buyer", "awardedBidder"], in: ["delivered", "checked"], to: "disputed", event: "task.disputed" },
   resolve: {
     by: ["moderator"],
     in: ["disputed"],
@@ -138,6 +161,7 @@ function recordIn(situation: Situation, changes: Partial<TaskRecord> = {}): Task
     status: statusIn(situation),
     deliveryDueAt: inHours(24).toISOString(),
     deliveredAt: isDelivered ? NOW.toISOString() : null,
+    acceptsAt: situation === "checked" ? inHours(1).toISOString() : null,
     acceptanceDeadlineAt: isDelivered && situation !== "round" ? inHours(48).toISOString() : null,
     revisions: 1,
     revisionsUsed: 0,
@@ -175,8 +199,10 @@ const movesIn = (situation: Situation): [TaskAction, Transition][] =>
   taskActions
     .map((action): [TaskAction, Transition] => [action, taskTransitions[action]])
     .filter(
-      ([, { from, inRound }]) =>
-        from.includes(statusIn(situation)) && (inRound === undefined || inRound === (situation === "round")),
+      ([, { from, inRound, onChecks }]) =>
+        from.includes(statusIn(situation)) &&
+        (inRound === undefined || inRound === (situation === "round")) &&
+        (onChecks === undefined || onChecks === (situation === "checked")),
     );
 
 test("whoever waits for the other side does not wait for ever: from every status, silence ends the task, and the table says with whose money", () => {
@@ -189,7 +215,7 @@ test("whoever waits for the other side does not wait for ever: from every status
   for (const start of waiting.filter((situation) => situation !== "open" && situation !== "disputed")) {
     const path: TaskAction[] = [];
     for (let at: Situation = start; !ends.includes(at); ) {
-      const byClock = movesIn(at).filter(([, { by }]) => by.some((actor) => actor === "clock"));
+      const byClock = movesIn(at).filter(([, { by }]) => by.some((actor) => actor === "clock" || actor === "checks"));
       expect(byClock, at).toHaveLength(1);
       const [[action, move]] = byClock as [[TaskAction, Transition]]; // as expected just now
       expect(move.deadline, action).toBe("after");
@@ -208,6 +234,7 @@ test("whoever waits for the other side does not wait for ever: from every status
     awarded: ["expire", "the buyer has it back"],
     round: ["endRound", "release", "the bidder is paid"],
     delivered: ["release", "the bidder is paid"],
+    checked: ["acceptOnChecks", "the bidder is paid"],
   });
 
   // The other two need nobody else: the buyer may cancel, and a moderator decides.
@@ -223,7 +250,9 @@ test("changes can be asked for as often as the task has revisions, and no more",
   expect([ask(0).refused, ask(1).refused, ask(2).refused]).toEqual([null, null, "no_revisions_left"]);
 });
 
-let people: Record<Exclude<TaskActor, "clock">, TestPerson>;
+type Person = Exclude<TaskActor, "clock" | "checks">;
+let people: Record<Person, TestPerson>;
+let verifier: ReportingKey;
 beforeAll(async () => {
   people = {
     buyer: await createPerson(service, { cents: 100_000_000 }),
@@ -232,6 +261,7 @@ beforeAll(async () => {
     stranger: await createPerson(service),
     moderator: await createModerator(service),
   };
+  verifier = await reportingKey(service, people.buyer);
 });
 
 /** A task in a state, and what it takes to act on it. */
@@ -245,11 +275,22 @@ interface Scene {
   questionId: string;
   situation: Situation;
   fileId: string;
+  /** What was delivered last. */
+  deliveryId: string;
 }
 
 async function stage(situation: Situation): Promise<Scene> {
   const { buyer, awardedBidder, bidder, moderator } = people;
-  const { id: taskId } = await postTask(buyer, { maxBudgetCents: BUDGET, revisions: 2 });
+  const ended = await reportingKey(service, buyer);
+  const { id: taskId } = await postTask(buyer, {
+    ...{ maxBudgetCents: BUDGET, revisions: 2, acceptOnChecks: { afterMinutes: 60 } },
+    checks: [
+      sizeCheck,
+      externalCheck(verifier.id, { required: false }),
+      externalCheck(ended.id, { name: "Ended", required: false }),
+    ],
+  });
+  await buyer.delete(`/keys/${ended.id}`);
   const { id: bidId } = await placeBid(awardedBidder, taskId, { priceCents: PRICE });
   const { id: otherBidId } = await placeBid(bidder, taskId);
   await bidder.post(`/bids/${otherBidId}/withdraw`);
@@ -263,8 +304,9 @@ async function stage(situation: Situation): Promise<Scene> {
     questionId: question.id,
     situation,
     fileId,
+    deliveryId: crypto.randomUUID() as string,
   };
-  const path: Partial<Record<Situation, [TaskAction, keyof typeof people | "clock"][]>> = {
+  const path: Partial<Record<Situation, [TaskAction, Person | "clock"][]>> = {
     cancelled: [["cancel", "buyer"]],
     awarded: [["award", "buyer"]],
     expired: [
@@ -290,6 +332,10 @@ async function stage(situation: Situation): Promise<Scene> {
       ["deliver", "awardedBidder"],
       ["requestChanges", "buyer"],
     ],
+    checked: [
+      ["award", "buyer"],
+      ["deliver", "awardedBidder"],
+    ],
     resolved: [
       ["award", "buyer"],
       ["deliver", "awardedBidder"],
@@ -298,8 +344,10 @@ async function stage(situation: Situation): Promise<Scene> {
   };
   for (const [action, actor] of path[situation] ?? []) {
     const answer = await act(action, actor, scene);
+    if (action === "deliver") scene.deliveryId = answer?.body.delivery.id;
     if (action === "dispute") scene.disputeId = answer?.body.dispute.id;
   }
+  if (situation === "checked") await checkDelivery(service.services, { deliveryId: scene.deliveryId });
   if (situation === "resolved") await moderator.post(`/disputes/${scene.disputeId}/resolve`, { resolution: "refund" });
   expect((await buyer.get(`/tasks/${taskId}`)).body.task.status).toBe(statusIn(situation));
   return scene;
@@ -314,12 +362,21 @@ const late = () => ({
 /** Does an action as a client, or as the jobs, would; undefined when there is no way for this actor to even try. */
 async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Scene): Promise<Answer | undefined> {
   const { taskId, bidId, otherBidId, disputeId, questionId, fileId } = scene;
-  const jobs = { expire: expireTask, release: acceptDelivery, endRound: endOverdueRound };
-  if (action === "expire" || action === "release" || action === "endRound") {
-    if (actor === "clock") await jobs[action](late(), { taskId });
+  const jobs = {
+    expire: expireTask,
+    release: acceptDelivery,
+    acceptOnChecks: acceptDelivery,
+    endRound: endOverdueRound,
+  };
+  if (action === "expire" || action === "release" || action === "endRound" || action === "acceptOnChecks") {
+    // One job accepts, as the clock or because of checks.
+    const isOther = action === (scene.situation === "checked" ? "release" : "acceptOnChecks");
+    if (!isOther && actor === (action === "acceptOnChecks" ? "checks" : "clock")) {
+      await jobs[action](late(), { taskId });
+    }
     return undefined;
   }
-  if (actor === "clock") return undefined;
+  if (actor === "clock" || actor === "checks") return undefined;
   const send = (method: string, path: string, body?: unknown) =>
     rest(service.url, method, path, { body, credentials: actor === "anonymous" ? {} : people[actor].session });
   const ownBidId = actor === "bidder" ? otherBidId : bidId;
@@ -328,6 +385,13 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
       return send("PATCH", `/tasks/${taskId}`, { description: `changed by the ${actor}` });
     case "changeFiles":
       return send("DELETE", `/tasks/${taskId}/files/${fileId}`);
+    case "report": {
+      const key = actor === "buyer" ? verifier.credentials : {};
+      const credentials = actor === "anonymous" ? {} : actor === "buyer" ? key : people[actor].session;
+      return report(service, { credentials }, scene.deliveryId);
+    }
+    case "setCheckKey":
+      return send("POST", `/tasks/${taskId}/checks/key`, { name: "Ended", keyId: verifier.id });
     case "cancel":
     case "accept":
       return send("POST", `/tasks/${taskId}/${action}`);
@@ -386,6 +450,8 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
     }
   }
 }
+
+const hasDelivery = (situation: Situation) => !["open", "cancelled", "awarded", "expired"].includes(situation);
 
 /** Everything that an action could change: rows of the task, and all money. */
 async function snapshot(taskId: string) {
@@ -446,7 +512,8 @@ describe.each(situations)("a task that is %s", (situation) => {
       if (answer !== undefined) {
         // Without a dispute there is nothing that a moderator could name.
         const unnamed = action === "resolve" && actor === "moderator" && !["disputed", "resolved"].includes(status);
-        const code = unnamed ? "not_found" : expectedRefusal(action, situation, actor);
+        const unreported = action === "report" && actor === "buyer" && !hasDelivery(situation);
+        const code = unnamed || unreported ? "not_found" : expectedRefusal(action, situation, actor);
         const httpStatus = { forbidden: 403, not_found: 404, wrong_status: 409, already_disputed: 409 }[code ?? ""];
         expect([answer.status, answer.body.error], `${actor} ${action}`).toEqual([httpStatus, code]);
       }

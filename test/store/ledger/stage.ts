@@ -7,6 +7,7 @@ import { openCursors } from "../../../server/events/cursor.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import { nothingKnown } from "../../../server/gateways/inspection/inspection.ts";
+import { openJudge } from "../../../server/gateways/judging/judge.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
 import { lapseAgreement } from "../../../server/market/agreements/lapse.ts";
@@ -118,6 +119,7 @@ export class Stage {
       testClock: null,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
+      judge: openJudge({ log: pino({ level: "silent" }) }),
       inspector: { inspect: async () => nothingKnown, close: async () => undefined },
       egress: guardedEgress({ allowInsecure: false }),
       oauthClients: [],

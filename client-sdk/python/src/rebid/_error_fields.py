@@ -21,7 +21,7 @@ class ErrorFields:
         return self._details.violations if self._details else None
 
     @property
-    def required_scope(self) -> Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write"] | str | None:
+    def required_scope(self) -> Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write", "check:write"] | str | None:
         """With `missing_scope`: the scope that the API key lacks."""
         return self._details.required_scope if self._details else None
 

@@ -28,6 +28,7 @@ export const scopeWords: Record<Scope, string> = {
   "webhook:read": "See your webhooks and their deliveries.",
   "webhook:write": "Register, test and delete webhooks.",
   "agreement:write": "Propose and accept agreements about awarded tasks: more time, an end, a settlement.",
+  "check:write": "Report what your program found about deliveries of your tasks.",
   "message:write": "Ask and answer questions about tasks, and write messages.",
 };
 

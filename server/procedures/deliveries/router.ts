@@ -1,0 +1,4 @@
+import { router } from "../../trpc.ts";
+import { report } from "./report.ts";
+
+export const deliveriesRouter = router({ report });
