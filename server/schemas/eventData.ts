@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { Delivery } from "./artifact.ts";
-import { AgreementExcerpt, BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt, truncated, CheckResultExcerpt } from "./excerpts.ts";
+import {
+  AgreementExcerpt,
+  BidExcerpt,
+  CheckResultExcerpt,
+  DisputeExcerpt,
+  QuestionExcerpt,
+  TaskExcerpt,
+  truncated,
+} from "./excerpts.ts";
 
 /** What several events have in their data. */
 export const taskOnly = z.object({

@@ -7,6 +7,7 @@ export const errorCodes: readonly ErrorCode[] = [
   "invalid_input",
   "budget_locked_by_bids",
   "revisions_locked_by_bids",
+  "checks_locked_by_bids",
   "price_above_budget",
   "sample_too_large",
   "delivery_too_large",

@@ -129,6 +129,8 @@ import type {
   Payout,
   PlaceBid,
   PlaceBidResponse,
+  PreflightDelivery,
+  PreflightDeliveryResponse,
   ProposeAgreement,
   ProposeAgreementResponse,
   Question,
@@ -156,6 +158,8 @@ import type {
   ReplayWebhookDeliveriesResponse,
   ReplayWebhookDelivery,
   ReplayWebhookDeliveryResponse,
+  ReportCheck,
+  ReportCheckResponse,
   Reputation,
   RequestChangesTask,
   RequestChangesTaskResponse,
@@ -166,6 +170,8 @@ import type {
   RevokeApiKey,
   SendMessage,
   SendMessageResponse,
+  SetCheckKey,
+  SetCheckKeyResponse,
   Signup,
   SignupResponse,
   StartTotp,
@@ -671,16 +677,16 @@ export class TasksApi extends Namespace {
    * Change a task.
    *
    * Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget
-   * holds the difference, a smaller one returns it to your available money. Budget and revisions are locked while a
-   * bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`). Bidders see in `taskEditedAt` that the text
-   * changed after they bid.
+   * holds the difference, a smaller one returns it to your available money. Budget, revisions and checks are locked
+   * while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`, `checks_locked_by_bids`). Bidders
+   * see in `taskEditedAt` that the text changed after they bid.
    *
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `unauthenticated` (401),
-   * `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `approval_required` (403),
-   * `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
-   * (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `checks_locked_by_bids` (400), `budget_locked_by_bids` (400), `revisions_locked_by_bids`
+   * (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403),
+   * `approval_required` (403), `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status`
+   * (409), `limit_reached` (409), `idempotency_conflict` (409).
    */
   update(input: UpdateTask, options: TryOptions = {}): Call<UpdateTaskResponse> {
     return this.requests.change("PATCH", "/tasks/{id}", input, options);
@@ -850,6 +856,21 @@ export class TasksApi extends Namespace {
   }
 
   /**
+   * Name another key for a check.
+   *
+   * Names another API key of yours to report an external check of your task, when the one that it names has ended:
+   * was revoked or has expired. Until then it is `wrong_status`.
+   *
+   * `POST /tasks/{id}/checks/key`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+   * `idempotency_conflict` (409).
+   */
+  setCheckKey(input: SetCheckKey, options: TryOptions = {}): Call<SetCheckKeyResponse> {
+    return this.requests.change("POST", "/tasks/{id}/checks/key", input, options);
+  }
+
+  /**
    * Ask about a task.
    *
    * Asks the buyer of an open task a question. Everyone sees it, and the answer; anonymous callers do not see who
@@ -1016,6 +1037,21 @@ export class BidsApi extends Namespace {
    */
   deliveryInit(input: InitDelivery, options: ChangeOptions = {}): Call<UploadTarget> {
     return this.requests.change("POST", "/bids/{id}/delivery/init", input, options);
+  }
+
+  /**
+   * Try the checks before delivering.
+   *
+   * Judges an uploaded file that is not delivered yet by the built-in checks of the task, exactly as the delivery
+   * would be, and changes nothing. Checks that the buyer's program does stay `pending`. 30 a minute.
+   *
+   * `POST /bids/{id}/delivery/preflight`. An API key needs the scope `bid:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409).
+   */
+  deliveryPreflight(input: PreflightDelivery, options: RequestOptions = {}): Call<PreflightDeliveryResponse> {
+    return this.requests.changeUnkeyed("POST", "/bids/{id}/delivery/preflight", input, options);
   }
 
   /**
@@ -1505,6 +1541,24 @@ export class AgreementsApi extends Namespace {
    */
   withdraw(input: WithdrawAgreement, options: TryOptions = {}): Call<WithdrawAgreementResponse> {
     return this.requests.change("POST", "/agreements/{id}/withdraw", input, options);
+  }
+}
+
+export class DeliveriesApi extends Namespace {
+  /**
+   * Report a check.
+   *
+   * Reports what your own program found about a delivery, with the API key that the task names for the check;
+   * another key or a session is `forbidden`. The last report counts, until the task is accepted, disputed or sent
+   * back. Wait for `delivery.posted`, download the delivery, and report.
+   *
+   * `POST /deliveries/{id}/checks`. An API key needs the scope `check:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  report(input: ReportCheck, options: TryOptions = {}): Call<ReportCheckResponse> {
+    return this.requests.change("POST", "/deliveries/{id}/checks", input, options);
   }
 }
 

@@ -122,6 +122,8 @@ import type {
   Operations,
   PlaceBid,
   PlaceBidResponse,
+  PreflightDelivery,
+  PreflightDeliveryResponse,
   ProposeAgreement,
   ProposeAgreementResponse,
   RateTask,
@@ -148,6 +150,8 @@ import type {
   ReplayWebhookDeliveriesResponse,
   ReplayWebhookDelivery,
   ReplayWebhookDeliveryResponse,
+  ReportCheck,
+  ReportCheckResponse,
   Reputation,
   RequestChangesTask,
   RequestChangesTaskResponse,
@@ -158,6 +162,8 @@ import type {
   RevokeApiKey,
   SendMessage,
   SendMessageResponse,
+  SetCheckKey,
+  SetCheckKeyResponse,
   Signup,
   SignupResponse,
   StartTotp,
@@ -305,6 +311,8 @@ export type RebidRouter = TRPCBuiltRouter<
       fileFinalize: Mutation<FinalizeTaskFile, FinalizeTaskFileResponse>;
       /** Delete a file of a brief. */
       removeFile: Mutation<RemoveTaskFile, void>;
+      /** Name another key for a check. */
+      setCheckKey: Mutation<SetCheckKey, SetCheckKeyResponse>;
       /** Ask about a task. */
       ask: Mutation<AskQuestion, AskQuestionResponse>;
       /** List my tasks. */
@@ -329,6 +337,8 @@ export type RebidRouter = TRPCBuiltRouter<
       sampleFinalize: Mutation<FinalizeSample, FinalizeSampleResponse>;
       /** Start the upload of the delivery. */
       deliveryInit: Mutation<InitDelivery, UploadTarget>;
+      /** Try the checks before delivering. */
+      deliveryPreflight: Mutation<PreflightDelivery, PreflightDeliveryResponse>;
       /** Deliver. */
       deliveryFinalize: Mutation<FinalizeDelivery, FinalizeDeliveryResponse>;
       /** Give a task back. */
@@ -405,6 +415,10 @@ export type RebidRouter = TRPCBuiltRouter<
       decline: Mutation<DeclineAgreement, DeclineAgreementResponse>;
       /** Withdraw an agreement. */
       withdraw: Mutation<WithdrawAgreement, WithdrawAgreementResponse>;
+    };
+    deliveries: {
+      /** Report a check. */
+      report: Mutation<ReportCheck, ReportCheckResponse>;
     };
     disputes: {
       /** List disputes. */

@@ -11,6 +11,12 @@ export interface AcceptAgreementResponse {
   task: Task;
 }
 
+/** When the task is accepted because its checks have passed. */
+export interface AcceptOnChecks {
+  /** Minutes after the last required check has passed. */
+  afterMinutes: number;
+}
+
 export interface AcceptTask {
   id: string;
 }
@@ -235,6 +241,7 @@ export interface ApiError {
     | "invalid_input"
     | "budget_locked_by_bids"
     | "revisions_locked_by_bids"
+    | "checks_locked_by_bids"
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"
@@ -296,7 +303,8 @@ export interface ApiError {
     | "webhook:read"
     | "webhook:write"
     | "message:write"
-    | "agreement:write";
+    | "agreement:write"
+    | "check:write";
   /** What an earlier request with the same `Idempotency-Key` created. */
   id?: string;
   /** With `active_bid_exists`: the active bid. */
@@ -486,6 +494,18 @@ export interface ApproveApproval {
 export interface ApproveApprovalResponse {
   /** The approval, `approved` or `failed`. */
   approval: Approval;
+}
+
+/** A check of the kind `archive`. */
+export interface ArchiveCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "archive";
+  /** Names that the zip archive must have, exactly. 1 to 100 items of 1 to 500 characters. */
+  paths: string[];
 }
 
 export interface AskQuestion {
@@ -777,6 +797,7 @@ export interface CallerCredentials {
     | "webhook:write"
     | "message:write"
     | "agreement:write"
+    | "check:write"
   )[];
   /** Whether this is a session that may do what moderators do. */
   moderator: boolean;
@@ -861,6 +882,63 @@ export interface ChangesRequestedEventData {
   reason: string;
   /** Present, and true, if `reason` has only the first 500 characters. */
   reasonTruncated?: true;
+}
+
+/** How a delivery is judged in one respect; `kind` says which fields it has. */
+export type Check =
+  | TypeCheck
+  | SizeCheck
+  | TextCheck
+  | JsonSchemaCheck
+  | CsvCheck
+  | ImageCheck
+  | ArchiveCheck
+  | Sha256Check
+  | ExternalCheck;
+
+/** What one check of a delivery came to. */
+export interface CheckResult {
+  /** The name of the check. */
+  name: string;
+  /** What is checked. */
+  kind: "type" | "size" | "text" | "json_schema" | "csv" | "image" | "archive" | "sha256" | "external";
+  /** Whether `acceptOnChecks` needs it. */
+  required: boolean;
+  /** `failed`: the file is not as agreed. `error`: it could not be judged. Neither refuses a delivery. */
+  conclusion: "pending" | "passed" | "failed" | "error";
+  /** The reason, if there is one that you may see. */
+  summary: string | null;
+  /** Where the buyer's whole report is. */
+  detailsUrl?: string;
+  /** Null while it is pending. ISO 8601. */
+  finishedAt: string | null;
+}
+
+/** What a check came to, as events show it: of its summary, the first 500 characters. */
+export interface CheckResultExcerpt {
+  /** The name of the check. */
+  name: string;
+  /** What is checked. */
+  kind: "type" | "size" | "text" | "json_schema" | "csv" | "image" | "archive" | "sha256" | "external";
+  /** Whether `acceptOnChecks` needs it. */
+  required: boolean;
+  /** `failed`: the file is not as agreed. `error`: it could not be judged. Neither refuses a delivery. */
+  conclusion: "pending" | "passed" | "failed" | "error";
+  /** The reason, if there is one that you may see. */
+  summary: string | null;
+  /** Where the buyer's whole report is. */
+  detailsUrl?: string;
+  /** Null while it is pending. ISO 8601. */
+  finishedAt: string | null;
+  /** Present, and true, if `summary` has only the first 500 characters. */
+  summaryTruncated?: true;
+}
+
+/** The delivery as it was right after the change. */
+export interface CheckedDelivery {
+  id: string;
+  /** What they came to, in their order. */
+  checks: CheckResultExcerpt[];
 }
 
 /** What a move of the clock has led to. */
@@ -995,6 +1073,13 @@ export interface CreateTask {
    * default. 0 to 5.
    */
   revisions?: number | undefined;
+  /** How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10 items. */
+  checks?: NewCheck[] | undefined;
+  /**
+   * Accepts a delivery that many minutes after its last required check has passed, unless you have accepted,
+   * disputed or asked for changes before. Null, the default, for never.
+   */
+  acceptOnChecks?: NewAcceptOnChecks | null | undefined;
 }
 
 export interface CreateTaskResponse {
@@ -1071,6 +1156,22 @@ export interface CreditedTopup {
   createdAt: string;
 }
 
+/** A check of the kind `csv`. */
+export interface CsvCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "csv";
+  /** The first row must be these names, in this order. 1 to 200 items of 1 to 200 characters. */
+  columns?: string[];
+  /** The least number of rows, without the first. */
+  minRows?: number;
+  /** The greatest number of rows, without the first. */
+  maxRows?: number;
+}
+
 export interface DeclineAgreement {
   id: string;
 }
@@ -1137,6 +1238,8 @@ export interface Delivery {
   downloadUrl: string;
   /** When a later delivery replaced this one; null for the one that counts. ISO 8601. */
   supersededAt: string | null;
+  /** What the checks of the task came to, in their order. */
+  checks: CheckResult[];
 }
 
 /** Deliveries to webhooks. */
@@ -1145,6 +1248,29 @@ export interface DeliveryBacklog {
   pending: number;
   /** When the oldest due delivery became due; null if none is. ISO 8601. */
   oldestDueAt: string | null;
+}
+
+/**
+ * Happens when the built-in checks of a delivery have ended, and at each report of another check; for the buyer
+ * and the awarded bidder.
+ */
+export interface DeliveryCheckedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "delivery.checked";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: DeliveryCheckedEventData;
+}
+
+/** What events about a checked delivery have. */
+export interface DeliveryCheckedEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+  delivery: CheckedDelivery;
 }
 
 /** Happens when the awarded bidder delivers; for the buyer and the awarded bidder. */
@@ -1353,6 +1479,7 @@ export interface DueWork {
   /** What is due. */
   kind:
     | "deliveriesToAccept"
+    | "deliveriesToCheck"
     | "tasksToExpire"
     | "roundsToEnd"
     | "agreementsToEnd"
@@ -1669,6 +1796,7 @@ export interface ExportedNotification {
     | "bid.withdrawn"
     | "bid.rejected"
     | "sample.posted"
+    | "delivery.checked"
     | "rating.posted"
     | "question.asked"
     | "question.answered"
@@ -1833,6 +1961,20 @@ export interface ExportedWebhook {
   deletedAt: string | null;
 }
 
+/** A check that the buyer's own program does, and reports. */
+export interface ExternalCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "external";
+  /** The API key that reports. For the buyer, where the task is read or its checks are set. */
+  keyId?: string;
+  /** True: bidders see that there is this check, but no reasons before the task has ended. */
+  hidden?: boolean;
+}
+
 /** What the platform has earned. */
 export interface FeeFigures {
   /** What was earned and not withdrawn, in integer cents. */
@@ -1949,6 +2091,24 @@ export interface GiveBackBidResponse {
   task: Task;
 }
 
+/** A check of the kind `image`. */
+export interface ImageCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "image";
+  /** Pixels. From 1. */
+  minWidth?: number;
+  /** Pixels. From 1. */
+  maxWidth?: number;
+  /** Pixels. From 1. */
+  minHeight?: number;
+  /** Pixels. From 1. */
+  maxHeight?: number;
+}
+
 export interface InitDelivery {
   id: string;
   /** A MIME type, with or without parameters. Up to 255 characters. */
@@ -2004,6 +2164,18 @@ export interface InputIssue {
 
 /** An object of whatever operation it belongs to. */
 export type JsonObject = Record<string, unknown>;
+
+/** A check of the kind `json_schema`. */
+export interface JsonSchemaCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "json_schema";
+  /** A JSON Schema, 2020-12, of at most 64 kB, whose `$ref` stay within it. */
+  schema: Record<string, unknown>;
+}
 
 /** Above which amount an API key has to ask its owner. */
 export interface KeyApproval {
@@ -2203,7 +2375,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 32 items. */
+  /** The types of events to return; all by default. 1 to 33 items. */
   types?:
     | (
         | "task.created"
@@ -2225,6 +2397,7 @@ export interface ListEvents {
         | "bid.withdrawn"
         | "bid.rejected"
         | "sample.posted"
+        | "delivery.checked"
         | "rating.posted"
         | "question.asked"
         | "question.answered"
@@ -2547,7 +2720,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 32 items. */
+  /** Deliveries of these events; all by default. 1 to 33 items. */
   event?:
     | (
         | "task.created"
@@ -2569,6 +2742,7 @@ export interface ListWebhookDeliveries {
         | "bid.withdrawn"
         | "bid.rejected"
         | "sample.posted"
+        | "delivery.checked"
         | "rating.posted"
         | "question.asked"
         | "question.answered"
@@ -2703,6 +2877,7 @@ export type LogEvent =
   | BidWithdrawnEvent
   | BidRejectedEvent
   | SamplePostedEvent
+  | DeliveryCheckedEvent
   | RatingPostedEvent
   | QuestionAskedEvent
   | QuestionAnsweredEvent
@@ -2739,6 +2914,7 @@ export type LogOnlyEventType =
   | "bid.withdrawn"
   | "bid.rejected"
   | "sample.posted"
+  | "delivery.checked"
   | "rating.posted"
   | "question.asked"
   | "question.answered"
@@ -2904,6 +3080,96 @@ export interface ModerationAction {
   createdAt: string;
 }
 
+/** When the task is accepted because its checks have passed. */
+export interface NewAcceptOnChecks {
+  /** How long you can still look, after the last required check has passed. 0 to 2,880. */
+  afterMinutes: number;
+}
+
+/** A check of the kind `archive`. */
+export interface NewArchiveCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "archive";
+  /** Names that the zip archive must have, exactly. 1 to 100 items of 1 to 500 characters. */
+  paths: string[];
+}
+
+/** A check to agree on; `kind` says which fields it has. */
+export type NewCheck =
+  | NewTypeCheck
+  | NewSizeCheck
+  | NewTextCheck
+  | NewJsonSchemaCheck
+  | NewCsvCheck
+  | NewImageCheck
+  | NewArchiveCheck
+  | NewSha256Check
+  | NewExternalCheck;
+
+/** A check of the kind `csv`. */
+export interface NewCsvCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "csv";
+  /** The first row must be these names, in this order. 1 to 200 items of 1 to 200 characters. */
+  columns?: string[] | undefined;
+  /** The least number of rows, without the first. */
+  minRows?: number | undefined;
+  /** The greatest number of rows, without the first. */
+  maxRows?: number | undefined;
+}
+
+/** A check that your own program does, and reports. */
+export interface NewExternalCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "external";
+  /** One of your API keys with `check:write`, which reports. */
+  keyId: string;
+  /** True: bidders see that there is this check, but no reasons before the task has ended. */
+  hidden?: boolean | undefined;
+}
+
+/** A check of the kind `image`. */
+export interface NewImageCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "image";
+  /** Pixels. From 1. */
+  minWidth?: number | undefined;
+  /** Pixels. From 1. */
+  maxWidth?: number | undefined;
+  /** Pixels. From 1. */
+  minHeight?: number | undefined;
+  /** Pixels. From 1. */
+  maxHeight?: number | undefined;
+}
+
+/** A check of the kind `json_schema`. */
+export interface NewJsonSchemaCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "json_schema";
+  /** A JSON Schema, 2020-12, of at most 64 kB, whose `$ref` stay within it. */
+  schema: Record<string, unknown>;
+}
+
 /**
  * What the key asks you about: an operation with more than this waits for your answer, and one with exactly this
  * does not. The key asks nobody by default.
@@ -2911,6 +3177,32 @@ export interface ModerationAction {
 export interface NewKeyApproval {
   /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
   aboveCents: number;
+}
+
+/** A check of the kind `sha256`. */
+export interface NewSha256Check {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "sha256";
+  /** The SHA-256 that the file must have, in hex. Up to 64 characters. */
+  sha256: string;
+}
+
+/** A check of the kind `size`. */
+export interface NewSizeCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "size";
+  /** The least size, in bytes. */
+  minBytes?: number | undefined;
+  /** The greatest size, in bytes. */
+  maxBytes?: number | undefined;
 }
 
 /**
@@ -2922,6 +3214,39 @@ export interface NewSpendLimit {
   cents: number;
   /** The period: a day or month in UTC, or the key's whole life. */
   per: "day" | "month" | "total";
+}
+
+/** A check of the kind `text`. */
+export interface NewTextCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "text";
+  /** The least number of characters. */
+  minCharacters?: number | undefined;
+  /** The greatest number of characters. */
+  maxCharacters?: number | undefined;
+  /** Texts that must all occur, exactly. 1 to 20 items of 1 to 500 characters. */
+  contains?: string[] | undefined;
+  /** A regular expression in RE2 syntax that must match anywhere. 1 to 1,000 characters. */
+  matches?: string | undefined;
+}
+
+/** A check of the kind `type`. */
+export interface NewTypeCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "type";
+  /**
+   * The file must be one of these MIME types. Bytes tell most types; text has no signature, so text counts as what
+   * the bidder declares. 1 to 20 items of up to 255 characters.
+   */
+  types: string[];
 }
 
 /** What you were told about an event. */
@@ -2948,6 +3273,7 @@ export interface Notification {
     | "bid.withdrawn"
     | "bid.rejected"
     | "sample.posted"
+    | "delivery.checked"
     | "rating.posted"
     | "question.asked"
     | "question.answered"
@@ -3140,6 +3466,17 @@ export interface PlaceBid {
 export interface PlaceBidResponse {
   /** The new bid. */
   bid: Bid;
+}
+
+export interface PreflightDelivery {
+  id: string;
+  /** As the start of the upload returned it. Up to 1,024 characters. */
+  storageKey: string;
+}
+
+export interface PreflightDeliveryResponse {
+  /** What the checks would come to, in their order. */
+  checks: CheckResult[];
 }
 
 export interface ProposeAgreement {
@@ -3424,6 +3761,23 @@ export interface ReplayWebhookDeliveryResponse {
   delivery: WebhookDelivery;
 }
 
+export interface ReportCheck {
+  id: string;
+  /** The name of the check. 1 to 60 characters. */
+  name: string;
+  /** `error`: it could not be judged. */
+  conclusion: "passed" | "failed" | "error";
+  /** The reason, in a few words. 1 to 2,000 characters. */
+  summary?: string | undefined;
+  /** Where the whole report is. A URL. Up to 2,048 characters. */
+  detailsUrl?: string | undefined;
+}
+
+export interface ReportCheckResponse {
+  /** The check, as it is now. */
+  check: CheckResult;
+}
+
 /** What a user has done, as buyer and as bidder. */
 export interface Reputation {
   userId: string;
@@ -3574,7 +3928,8 @@ export type Scope =
   | "webhook:read"
   | "webhook:write"
   | "message:write"
-  | "agreement:write";
+  | "agreement:write"
+  | "check:write";
 
 export interface SendMessage {
   id: string;
@@ -3604,6 +3959,31 @@ export interface Session {
   current: boolean;
 }
 
+export interface SetCheckKey {
+  id: string;
+  /** The name of the check. 1 to 60 characters. */
+  name: string;
+  /** Your API key that is to report, with `check:write`. */
+  keyId: string;
+}
+
+export interface SetCheckKeyResponse {
+  /** The task, with the keys of its checks. */
+  task: Task;
+}
+
+/** A check of the kind `sha256`. */
+export interface Sha256Check {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "sha256";
+  /** The SHA-256 that the file must have, in hex. Up to 64 characters. */
+  sha256: string;
+}
+
 export interface Signup {
   /** An email address; compared without regard to case. Up to 320 characters. */
   email: string;
@@ -3616,6 +3996,20 @@ export interface Signup {
 export interface SignupResponse {
   /** You. */
   user: User;
+}
+
+/** A check of the kind `size`. */
+export interface SizeCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "size";
+  /** The least size, in bytes. */
+  minBytes?: number;
+  /** The greatest size, in bytes. */
+  maxBytes?: number;
 }
 
 /** The most that a key may spend in a period, and what it has spent. */
@@ -3687,7 +4081,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 32 items. */
+  /** The types of events to return; all by default. 1 to 33 items. */
   types?:
     | (
         | "task.created"
@@ -3709,6 +4103,7 @@ export interface StreamEvents {
         | "bid.withdrawn"
         | "bid.rejected"
         | "sample.posted"
+        | "delivery.checked"
         | "rating.posted"
         | "question.asked"
         | "question.answered"
@@ -3791,6 +4186,14 @@ export interface Task {
   revisionsUsed: number;
   /** For the two sides: what the buyer has asked for; null outside a round of changes. */
   changes?: Changes | null;
+  /** How a delivery is judged at once, as agreed before the award. */
+  checks: Check[];
+  /** Whether, and when, the task is accepted because its required checks have passed. */
+  acceptOnChecks: AcceptOnChecks | null;
+  /** For the two sides: when the task is accepted because its checks have passed; null if that is not so. ISO 8601. */
+  acceptsAt?: string | null;
+  /** For the two sides: who accepted the delivery; `clock`, at the end of the window. */
+  acceptedBy?: "buyer" | "clock" | "checks" | null;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
   /** When the task reached an end state. ISO 8601. */
@@ -3922,6 +4325,14 @@ export interface TaskDetail {
   revisionsUsed?: number;
   /** For the two sides: what the buyer has asked for; null outside a round of changes. */
   changes?: Changes | null;
+  /** How a delivery is judged at once, as agreed before the award. */
+  checks?: Check[];
+  /** Whether, and when, the task is accepted because its required checks have passed. */
+  acceptOnChecks?: AcceptOnChecks | null;
+  /** For the two sides: when the task is accepted because its checks have passed; null if that is not so. ISO 8601. */
+  acceptsAt?: string | null;
+  /** For the two sides: who accepted the delivery; `clock`, at the end of the window. */
+  acceptedBy?: "buyer" | "clock" | "checks" | null;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt?: string | null;
   /** When the task reached an end state. ISO 8601. */
@@ -3997,6 +4408,10 @@ export interface TaskExcerpt {
   revisions: number;
   /** How often the buyer has asked for changes. Default: 0. */
   revisionsUsed: number;
+  /** Whether, and when, the task is accepted because its required checks have passed. */
+  acceptOnChecks: AcceptOnChecks | null;
+  /** For the two sides: who accepted the delivery; `clock`, at the end of the window. */
+  acceptedBy?: "buyer" | "clock" | "checks" | null;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
   /** When the task reached an end state. ISO 8601. */
@@ -4107,7 +4522,10 @@ export type TaskStatus =
   | "resolved"
   | "expired";
 
-/** Happens when the buyer changes an open task; for the buyer and the bidders whose bids were active. */
+/**
+ * Happens when the buyer changes an open task, or the API key of a check; for the buyer, and the bidders whose
+ * bids were active.
+ */
 export interface TaskUpdatedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
@@ -4139,6 +4557,24 @@ export interface TestWebhook {
 export interface TestWebhookResponse {
   /** The delivery of the sample. */
   delivery: WebhookDelivery;
+}
+
+/** A check of the kind `text`. */
+export interface TextCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "text";
+  /** The least number of characters. */
+  minCharacters?: number;
+  /** The greatest number of characters. */
+  maxCharacters?: number;
+  /** Texts that must all occur, exactly. 1 to 20 items of 1 to 500 characters. */
+  contains?: string[];
+  /** A regular expression in RE2 syntax that must match anywhere. 1 to 1,000 characters. */
+  matches?: string;
 }
 
 export interface TopUpWallet {
@@ -4195,6 +4631,21 @@ export interface TopupReversedEvent {
   /** When it happened. ISO 8601. */
   createdAt: string;
   data: TopupReversalEventData;
+}
+
+/** A check of the kind `type`. */
+export interface TypeCheck {
+  /** Unique among the task's checks. 1 to 60 characters. */
+  name: string;
+  /** Whether it must pass before `acceptOnChecks` accepts a delivery. */
+  required: boolean;
+  /** What is checked. */
+  kind: "type";
+  /**
+   * The file must be one of these MIME types. Bytes tell most types; text has no signature, so text counts as what
+   * the bidder declares. 1 to 20 items of up to 255 characters.
+   */
+  types: string[];
 }
 
 /** The payouts in one state. */
@@ -4278,6 +4729,13 @@ export interface UpdateTask {
    * default. 0 to 5.
    */
   revisions?: number | undefined;
+  /** How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10 items. */
+  checks?: NewCheck[] | undefined;
+  /**
+   * Accepts a delivery that many minutes after its last required check has passed, unless you have accepted,
+   * disputed or asked for changes before. Null, the default, for never.
+   */
+  acceptOnChecks?: NewAcceptOnChecks | null | undefined;
 }
 
 export interface UpdateTaskResponse {
@@ -4426,6 +4884,7 @@ export interface WebhookDelivery {
     | "bid.withdrawn"
     | "bid.rejected"
     | "sample.posted"
+    | "delivery.checked"
     | "rating.posted"
     | "question.asked"
     | "question.answered"
@@ -4500,6 +4959,7 @@ export type LogEventType =
   | "bid.withdrawn"
   | "bid.rejected"
   | "sample.posted"
+  | "delivery.checked"
   | "rating.posted"
   | "question.asked"
   | "question.answered"
@@ -4530,6 +4990,7 @@ export interface ErrorCodes {
     | "invalid_input"
     | "budget_locked_by_bids"
     | "revisions_locked_by_bids"
+    | "checks_locked_by_bids"
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"

@@ -483,6 +483,11 @@ export const TaskScalarFieldEnum = {
   revisions: 'revisions',
   revisionsUsed: 'revisionsUsed',
   deliveredOnTime: 'deliveredOnTime',
+  checks: 'checks',
+  checkKeys: 'checkKeys',
+  acceptAfterMinutes: 'acceptAfterMinutes',
+  acceptsAt: 'acceptsAt',
+  acceptedBy: 'acceptedBy',
   contentEditedAt: 'contentEditedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
@@ -548,6 +553,10 @@ export const ArtifactScalarFieldEnum = {
   detectedHeight: 'detectedHeight',
   detectedDurationSec: 'detectedDurationSec',
   supersededAt: 'supersededAt',
+  checks: 'checks',
+  checking: 'checking',
+  checkingUntil: 'checkingUntil',
+  changesRequested: 'changesRequested',
   createdAt: 'createdAt'
 } as const
 

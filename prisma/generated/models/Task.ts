@@ -34,6 +34,7 @@ export type TaskAvgAggregateOutputType = {
   questionCount: number | null
   revisions: number | null
   revisionsUsed: number | null
+  acceptAfterMinutes: number | null
 }
 
 export type TaskSumAggregateOutputType = {
@@ -44,6 +45,7 @@ export type TaskSumAggregateOutputType = {
   questionCount: number | null
   revisions: number | null
   revisionsUsed: number | null
+  acceptAfterMinutes: number | null
 }
 
 export type TaskMinAggregateOutputType = {
@@ -70,6 +72,9 @@ export type TaskMinAggregateOutputType = {
   revisions: number | null
   revisionsUsed: number | null
   deliveredOnTime: boolean | null
+  acceptAfterMinutes: number | null
+  acceptsAt: Date | null
+  acceptedBy: string | null
   contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -99,6 +104,9 @@ export type TaskMaxAggregateOutputType = {
   revisions: number | null
   revisionsUsed: number | null
   deliveredOnTime: boolean | null
+  acceptAfterMinutes: number | null
+  acceptsAt: Date | null
+  acceptedBy: string | null
   contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -129,6 +137,11 @@ export type TaskCountAggregateOutputType = {
   revisions: number
   revisionsUsed: number
   deliveredOnTime: number
+  checks: number
+  checkKeys: number
+  acceptAfterMinutes: number
+  acceptsAt: number
+  acceptedBy: number
   contentEditedAt: number
   createdAt: number
   updatedAt: number
@@ -144,6 +157,7 @@ export type TaskAvgAggregateInputType = {
   questionCount?: true
   revisions?: true
   revisionsUsed?: true
+  acceptAfterMinutes?: true
 }
 
 export type TaskSumAggregateInputType = {
@@ -154,6 +168,7 @@ export type TaskSumAggregateInputType = {
   questionCount?: true
   revisions?: true
   revisionsUsed?: true
+  acceptAfterMinutes?: true
 }
 
 export type TaskMinAggregateInputType = {
@@ -180,6 +195,9 @@ export type TaskMinAggregateInputType = {
   revisions?: true
   revisionsUsed?: true
   deliveredOnTime?: true
+  acceptAfterMinutes?: true
+  acceptsAt?: true
+  acceptedBy?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -209,6 +227,9 @@ export type TaskMaxAggregateInputType = {
   revisions?: true
   revisionsUsed?: true
   deliveredOnTime?: true
+  acceptAfterMinutes?: true
+  acceptsAt?: true
+  acceptedBy?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -239,6 +260,11 @@ export type TaskCountAggregateInputType = {
   revisions?: true
   revisionsUsed?: true
   deliveredOnTime?: true
+  checks?: true
+  checkKeys?: true
+  acceptAfterMinutes?: true
+  acceptsAt?: true
+  acceptedBy?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -356,6 +382,11 @@ export type TaskGroupByOutputType = {
   revisions: number
   revisionsUsed: number
   deliveredOnTime: boolean | null
+  checks: runtime.JsonValue
+  checkKeys: runtime.JsonValue
+  acceptAfterMinutes: number | null
+  acceptsAt: Date | null
+  acceptedBy: string | null
   contentEditedAt: Date | null
   createdAt: Date
   updatedAt: Date
@@ -409,6 +440,11 @@ export type TaskWhereInput = {
   revisions?: Prisma.IntFilter<"Task"> | number
   revisionsUsed?: Prisma.IntFilter<"Task"> | number
   deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
+  checks?: Prisma.JsonFilter<"Task">
+  checkKeys?: Prisma.JsonFilter<"Task">
+  acceptAfterMinutes?: Prisma.IntNullableFilter<"Task"> | number | null
+  acceptsAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  acceptedBy?: Prisma.StringNullableFilter<"Task"> | string | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
@@ -458,6 +494,11 @@ export type TaskOrderByWithRelationInput = {
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
   deliveredOnTime?: Prisma.SortOrderInput | Prisma.SortOrder
+  checks?: Prisma.SortOrder
+  checkKeys?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptsAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -511,6 +552,11 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   revisions?: Prisma.IntFilter<"Task"> | number
   revisionsUsed?: Prisma.IntFilter<"Task"> | number
   deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
+  checks?: Prisma.JsonFilter<"Task">
+  checkKeys?: Prisma.JsonFilter<"Task">
+  acceptAfterMinutes?: Prisma.IntNullableFilter<"Task"> | number | null
+  acceptsAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  acceptedBy?: Prisma.StringNullableFilter<"Task"> | string | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -559,6 +605,11 @@ export type TaskOrderByWithAggregationInput = {
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
   deliveredOnTime?: Prisma.SortOrderInput | Prisma.SortOrder
+  checks?: Prisma.SortOrder
+  checkKeys?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptsAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -597,6 +648,11 @@ export type TaskScalarWhereWithAggregatesInput = {
   revisions?: Prisma.IntWithAggregatesFilter<"Task"> | number
   revisionsUsed?: Prisma.IntWithAggregatesFilter<"Task"> | number
   deliveredOnTime?: Prisma.BoolNullableWithAggregatesFilter<"Task"> | boolean | null
+  checks?: Prisma.JsonWithAggregatesFilter<"Task">
+  checkKeys?: Prisma.JsonWithAggregatesFilter<"Task">
+  acceptAfterMinutes?: Prisma.IntNullableWithAggregatesFilter<"Task"> | number | null
+  acceptsAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
+  acceptedBy?: Prisma.StringNullableWithAggregatesFilter<"Task"> | string | null
   contentEditedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
@@ -624,6 +680,11 @@ export type TaskCreateInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -673,6 +734,11 @@ export type TaskUncheckedCreateInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -716,6 +782,11 @@ export type TaskUpdateInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -765,6 +836,11 @@ export type TaskUncheckedUpdateInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -811,6 +887,11 @@ export type TaskCreateManyInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -838,6 +919,11 @@ export type TaskUpdateManyMutationInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -868,6 +954,11 @@ export type TaskUncheckedUpdateManyInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -918,6 +1009,11 @@ export type TaskCountOrderByAggregateInput = {
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
   deliveredOnTime?: Prisma.SortOrder
+  checks?: Prisma.SortOrder
+  checkKeys?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrder
+  acceptsAt?: Prisma.SortOrder
+  acceptedBy?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -931,6 +1027,7 @@ export type TaskAvgOrderByAggregateInput = {
   questionCount?: Prisma.SortOrder
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrder
 }
 
 export type TaskMaxOrderByAggregateInput = {
@@ -957,6 +1054,9 @@ export type TaskMaxOrderByAggregateInput = {
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
   deliveredOnTime?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrder
+  acceptsAt?: Prisma.SortOrder
+  acceptedBy?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -986,6 +1086,9 @@ export type TaskMinOrderByAggregateInput = {
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
   deliveredOnTime?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrder
+  acceptsAt?: Prisma.SortOrder
+  acceptedBy?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -999,6 +1102,7 @@ export type TaskSumOrderByAggregateInput = {
   questionCount?: Prisma.SortOrder
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
+  acceptAfterMinutes?: Prisma.SortOrder
 }
 
 export type TaskCreateNestedManyWithoutBuyerInput = {
@@ -1404,6 +1508,11 @@ export type TaskCreateWithoutBuyerInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1451,6 +1560,11 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1504,6 +1618,11 @@ export type TaskCreateWithoutAwardedBidderInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1551,6 +1670,11 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1626,6 +1750,11 @@ export type TaskScalarWhereInput = {
   revisions?: Prisma.IntFilter<"Task"> | number
   revisionsUsed?: Prisma.IntFilter<"Task"> | number
   deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
+  checks?: Prisma.JsonFilter<"Task">
+  checkKeys?: Prisma.JsonFilter<"Task">
+  acceptAfterMinutes?: Prisma.IntNullableFilter<"Task"> | number | null
+  acceptsAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  acceptedBy?: Prisma.StringNullableFilter<"Task"> | string | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
@@ -1669,6 +1798,11 @@ export type TaskCreateWithoutApprovalsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1717,6 +1851,11 @@ export type TaskUncheckedCreateWithoutApprovalsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1775,6 +1914,11 @@ export type TaskUpdateWithoutApprovalsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1823,6 +1967,11 @@ export type TaskUncheckedUpdateWithoutApprovalsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1865,6 +2014,11 @@ export type TaskCreateWithoutQuestionsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1913,6 +2067,11 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1971,6 +2130,11 @@ export type TaskUpdateWithoutQuestionsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2019,6 +2183,11 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2061,6 +2230,11 @@ export type TaskCreateWithoutMessagesInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2109,6 +2283,11 @@ export type TaskUncheckedCreateWithoutMessagesInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2167,6 +2346,11 @@ export type TaskUpdateWithoutMessagesInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2215,6 +2399,11 @@ export type TaskUncheckedUpdateWithoutMessagesInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2257,6 +2446,11 @@ export type TaskCreateWithoutDisputeInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2305,6 +2499,11 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2363,6 +2562,11 @@ export type TaskUpdateWithoutDisputeInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2411,6 +2615,11 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2453,6 +2662,11 @@ export type TaskCreateWithoutRatingsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2501,6 +2715,11 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2559,6 +2778,11 @@ export type TaskUpdateWithoutRatingsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2607,6 +2831,11 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2649,6 +2878,11 @@ export type TaskCreateWithoutMedianOfInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2697,6 +2931,11 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2755,6 +2994,11 @@ export type TaskUpdateWithoutMedianOfInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2803,6 +3047,11 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2845,6 +3094,11 @@ export type TaskCreateWithoutExportsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2893,6 +3147,11 @@ export type TaskUncheckedCreateWithoutExportsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2951,6 +3210,11 @@ export type TaskUpdateWithoutExportsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2999,6 +3263,11 @@ export type TaskUncheckedUpdateWithoutExportsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3041,6 +3310,11 @@ export type TaskCreateWithoutTransfersInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3089,6 +3363,11 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3147,6 +3426,11 @@ export type TaskUpdateWithoutTransfersInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3195,6 +3479,11 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3237,6 +3526,11 @@ export type TaskCreateWithoutBidsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3285,6 +3579,11 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3332,6 +3631,11 @@ export type TaskCreateWithoutAwardedBidInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3379,6 +3683,11 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3443,6 +3752,11 @@ export type TaskUpdateWithoutBidsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3491,6 +3805,11 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3549,6 +3868,11 @@ export type TaskCreateWithoutUploadsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3597,6 +3921,11 @@ export type TaskUncheckedCreateWithoutUploadsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3655,6 +3984,11 @@ export type TaskUpdateWithoutUploadsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3703,6 +4037,11 @@ export type TaskUncheckedUpdateWithoutUploadsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3745,6 +4084,11 @@ export type TaskCreateWithoutArtifactsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3793,6 +4137,11 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3851,6 +4200,11 @@ export type TaskUpdateWithoutArtifactsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3899,6 +4253,11 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -3941,6 +4300,11 @@ export type TaskCreateWithoutChangeRoundsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -3989,6 +4353,11 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4047,6 +4416,11 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4095,6 +4469,11 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4137,6 +4516,11 @@ export type TaskCreateWithoutAgreementsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4185,6 +4569,11 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4243,6 +4632,11 @@ export type TaskUpdateWithoutAgreementsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4291,6 +4685,11 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4333,6 +4732,11 @@ export type TaskCreateWithoutRemindersInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4381,6 +4785,11 @@ export type TaskUncheckedCreateWithoutRemindersInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4439,6 +4848,11 @@ export type TaskUpdateWithoutRemindersInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4487,6 +4901,11 @@ export type TaskUncheckedUpdateWithoutRemindersInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4529,6 +4948,11 @@ export type TaskCreateWithoutReceiptInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4577,6 +5001,11 @@ export type TaskUncheckedCreateWithoutReceiptInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4635,6 +5064,11 @@ export type TaskUpdateWithoutReceiptInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4683,6 +5117,11 @@ export type TaskUncheckedUpdateWithoutReceiptInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4725,6 +5164,11 @@ export type TaskCreateWithoutEventsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4773,6 +5217,11 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4831,6 +5280,11 @@ export type TaskUpdateWithoutEventsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4879,6 +5333,11 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -4923,6 +5382,11 @@ export type TaskCreateManyBuyerInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4952,6 +5416,11 @@ export type TaskCreateManyAwardedBidderInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -4979,6 +5448,11 @@ export type TaskUpdateWithoutBuyerInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5026,6 +5500,11 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5071,6 +5550,11 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5098,6 +5582,11 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5145,6 +5634,11 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5190,6 +5684,11 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5219,6 +5718,11 @@ export type TaskCreateManyAwardedBidInput = {
   revisions?: number
   revisionsUsed?: number
   deliveredOnTime?: boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: number | null
+  acceptsAt?: Date | string | null
+  acceptedBy?: string | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -5246,6 +5750,11 @@ export type TaskUpdateWithoutAwardedBidInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5293,6 +5802,11 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5338,6 +5852,11 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   revisions?: Prisma.IntFieldUpdateOperationsInput | number
   revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
   deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  checks?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  checkKeys?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  acceptAfterMinutes?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  acceptsAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -5516,6 +6035,11 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   revisions?: boolean
   revisionsUsed?: boolean
   deliveredOnTime?: boolean
+  checks?: boolean
+  checkKeys?: boolean
+  acceptAfterMinutes?: boolean
+  acceptsAt?: boolean
+  acceptedBy?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -5566,6 +6090,11 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   revisions?: boolean
   revisionsUsed?: boolean
   deliveredOnTime?: boolean
+  checks?: boolean
+  checkKeys?: boolean
+  acceptAfterMinutes?: boolean
+  acceptsAt?: boolean
+  acceptedBy?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -5599,6 +6128,11 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   revisions?: boolean
   revisionsUsed?: boolean
   deliveredOnTime?: boolean
+  checks?: boolean
+  checkKeys?: boolean
+  acceptAfterMinutes?: boolean
+  acceptsAt?: boolean
+  acceptedBy?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -5632,12 +6166,17 @@ export type TaskSelectScalar = {
   revisions?: boolean
   revisionsUsed?: boolean
   deliveredOnTime?: boolean
+  checks?: boolean
+  checkKeys?: boolean
+  acceptAfterMinutes?: boolean
+  acceptsAt?: boolean
+  acceptedBy?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "fileCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "closedBecause" | "revisions" | "revisionsUsed" | "deliveredOnTime" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "fileCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "closedBecause" | "revisions" | "revisionsUsed" | "deliveredOnTime" | "checks" | "checkKeys" | "acceptAfterMinutes" | "acceptsAt" | "acceptedBy" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -5719,6 +6258,11 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     revisions: number
     revisionsUsed: number
     deliveredOnTime: boolean | null
+    checks: runtime.JsonValue
+    checkKeys: runtime.JsonValue
+    acceptAfterMinutes: number | null
+    acceptsAt: Date | null
+    acceptedBy: string | null
     contentEditedAt: Date | null
     createdAt: Date
     updatedAt: Date
@@ -6188,6 +6732,11 @@ export interface TaskFieldRefs {
   readonly revisions: Prisma.FieldRef<"Task", 'Int'>
   readonly revisionsUsed: Prisma.FieldRef<"Task", 'Int'>
   readonly deliveredOnTime: Prisma.FieldRef<"Task", 'Boolean'>
+  readonly checks: Prisma.FieldRef<"Task", 'Json'>
+  readonly checkKeys: Prisma.FieldRef<"Task", 'Json'>
+  readonly acceptAfterMinutes: Prisma.FieldRef<"Task", 'Int'>
+  readonly acceptsAt: Prisma.FieldRef<"Task", 'DateTime'>
+  readonly acceptedBy: Prisma.FieldRef<"Task", 'String'>
   readonly contentEditedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Task", 'DateTime'>

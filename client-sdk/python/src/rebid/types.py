@@ -22,6 +22,13 @@ class AcceptAgreementResponse(Model):
     """The task, as it is now."""
 
 
+class AcceptOnChecks(Model):
+    """When the task is accepted because its checks have passed."""
+
+    after_minutes: int
+    """Minutes after the last required check has passed."""
+
+
 class AcceptTaskResponse(Model):
     task: Task
     """The task, accepted."""
@@ -236,7 +243,7 @@ class AnswerQuestionResponse(Model):
 class ApiError(Model):
     """The body of every error."""
 
-    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "approval_required", "approval_declined", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "approval_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
+    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "checks_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "approval_required", "approval_declined", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "approval_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
     """A stable code to program against."""
     message: str
     """What is wrong and what to do, for people. It may change."""
@@ -248,7 +255,7 @@ class ApiError(Model):
     """With `sample_too_large`, `delivery_too_large` and `file_too_large`: every limit that is exceeded. With
     `limit_reached`: the bytes that you may have.
     """
-    required_scope: Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write"] | str | None = None
+    required_scope: Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write", "check:write"] | str | None = None
     """With `missing_scope`: the scope that the API key lacks."""
     id: str | None = None
     """What an earlier request with the same `Idempotency-Key` created."""
@@ -420,6 +427,19 @@ instead. `void`: the key, its owner or the task has ended.
 class ApproveApprovalResponse(Model):
     approval: Approval
     """The approval, `approved` or `failed`."""
+
+
+class ArchiveCheck(Model):
+    """A check of the kind `archive`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["archive"]
+    """What is checked."""
+    paths: list[str]
+    """Names that the zip archive must have, exactly. 1 to 100 items of 1 to 500 characters."""
 
 
 class AskQuestionResponse(Model):
@@ -696,7 +716,7 @@ class CallerCredentials(Model):
 
     kind: Literal["session", "apiKey"] | str
     """How this request is authenticated."""
-    scopes: list[Literal["*", "task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write"] | str]
+    scopes: list[Literal["*", "task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write", "check:write"] | str]
     """What it may do; `*` is everything."""
     moderator: bool
     """Whether this is a session that may do what moderators do."""
@@ -775,6 +795,58 @@ class ChangesRequestedEventData(Model):
     """What the side says that did this."""
     reason_truncated: bool | None = None
     """Present, and true, if `reason` has only the first 500 characters."""
+
+
+Check: TypeAlias = "TypeCheck | SizeCheck | TextCheck | JsonSchemaCheck | CsvCheck | ImageCheck | ArchiveCheck | Sha256Check | ExternalCheck"
+"""How a delivery is judged in one respect; `kind` says which fields it has."""
+
+
+class CheckResult(Model):
+    """What one check of a delivery came to."""
+
+    name: str
+    """The name of the check."""
+    kind: Literal["type", "size", "text", "json_schema", "csv", "image", "archive", "sha256", "external"] | str
+    """What is checked."""
+    required: bool
+    """Whether `accept_on_checks` needs it."""
+    conclusion: Literal["pending", "passed", "failed", "error"] | str
+    """`failed`: the file is not as agreed. `error`: it could not be judged. Neither refuses a delivery."""
+    summary: str | None
+    """The reason, if there is one that you may see."""
+    details_url: str | None = None
+    """Where the buyer's whole report is."""
+    finished_at: datetime | None
+    """Null while it is pending. ISO 8601."""
+
+
+class CheckResultExcerpt(Model):
+    """What a check came to, as events show it: of its summary, the first 500 characters."""
+
+    name: str
+    """The name of the check."""
+    kind: Literal["type", "size", "text", "json_schema", "csv", "image", "archive", "sha256", "external"] | str
+    """What is checked."""
+    required: bool
+    """Whether `accept_on_checks` needs it."""
+    conclusion: Literal["pending", "passed", "failed", "error"] | str
+    """`failed`: the file is not as agreed. `error`: it could not be judged. Neither refuses a delivery."""
+    summary: str | None
+    """The reason, if there is one that you may see."""
+    details_url: str | None = None
+    """Where the buyer's whole report is."""
+    finished_at: datetime | None
+    """Null while it is pending. ISO 8601."""
+    summary_truncated: bool | None = None
+    """Present, and true, if `summary` has only the first 500 characters."""
+
+
+class CheckedDelivery(Model):
+    """The delivery as it was right after the change."""
+
+    id: str
+    checks: list[CheckResultExcerpt]
+    """What they came to, in their order."""
 
 
 class ClockAdvance(Model):
@@ -903,6 +975,23 @@ class CreditedTopup(Model):
     """When the top-up was started. ISO 8601."""
 
 
+class CsvCheck(Model):
+    """A check of the kind `csv`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["csv"]
+    """What is checked."""
+    columns: list[str] | None = None
+    """The first row must be these names, in this order. 1 to 200 items of 1 to 200 characters."""
+    min_rows: int | None = None
+    """The least number of rows, without the first."""
+    max_rows: int | None = None
+    """The greatest number of rows, without the first."""
+
+
 class DeclineAgreementResponse(Model):
     agreement: Agreement
     """The agreement, ended."""
@@ -955,6 +1044,8 @@ class Delivery(Model):
     """Works for 15 minutes. Read the record again to get a new one. A URL."""
     superseded_at: datetime | None
     """When a later delivery replaced this one; null for the one that counts. ISO 8601."""
+    checks: list[CheckResult]
+    """What the checks of the task came to, in their order."""
 
 
 class DeliveryBacklog(Model):
@@ -964,6 +1055,30 @@ class DeliveryBacklog(Model):
     """Deliveries that are not sent yet, counted up to 10,000."""
     oldest_due_at: datetime | None
     """When the oldest due delivery became due; null if none is. ISO 8601."""
+
+
+class DeliveryCheckedEvent(Model):
+    """Happens when the built-in checks of a delivery have ended, and at each report of another check; for the buyer
+    and the awarded bidder.
+    """
+
+    id: str
+    """Stays the same over retries and replays, so use it to skip duplicates."""
+    type: Literal["delivery.checked"]
+    """What has happened."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+    data: DeliveryCheckedEventData
+
+
+class DeliveryCheckedEventData(Model):
+    """What events about a checked delivery have."""
+
+    task: TaskExcerpt
+    """The task as it was right after the change."""
+    bid: BidExcerpt
+    """The bid as it was right after the change."""
+    delivery: CheckedDelivery
 
 
 class DeliveryPostedEvent(Model):
@@ -1175,7 +1290,7 @@ class DisputedTask(Model):
 class DueWork(Model):
     """Work of one kind that is due."""
 
-    kind: Literal["deliveriesToAccept", "tasksToExpire", "roundsToEnd", "agreementsToEnd", "suspendedUsers", "processorEvents", "topups", "payouts", "events", "webhookDeliveries", "jobs", "paymentProcessor"] | str
+    kind: Literal["deliveriesToAccept", "deliveriesToCheck", "tasksToExpire", "roundsToEnd", "agreementsToEnd", "suspendedUsers", "processorEvents", "topups", "payouts", "events", "webhookDeliveries", "jobs", "paymentProcessor"] | str
     """What is due."""
     count: int
     """How many."""
@@ -1439,7 +1554,7 @@ class ExportedNotification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     event: str
     """The event that it is about."""
@@ -1599,6 +1714,21 @@ class ExportedWebhook(Model):
     """When the endpoint was deleted. ISO 8601."""
 
 
+class ExternalCheck(Model):
+    """A check that the buyer's own program does, and reports."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["external"]
+    """What is checked."""
+    key_id: str | None = None
+    """The API key that reports. For the buyer, where the task is read or its checks are set."""
+    hidden: bool | None = None
+    """True: bidders see that there is this check, but no reasons before the task has ended."""
+
+
 class FeeFigures(Model):
     """What the platform has earned."""
 
@@ -1687,6 +1817,25 @@ class GiveBackBidResponse(Model):
     """The task, cancelled."""
 
 
+class ImageCheck(Model):
+    """A check of the kind `image`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["image"]
+    """What is checked."""
+    min_width: int | None = None
+    """Pixels. From 1."""
+    max_width: int | None = None
+    """Pixels. From 1."""
+    min_height: int | None = None
+    """Pixels. From 1."""
+    max_height: int | None = None
+    """Pixels. From 1."""
+
+
 class InputIssue(Model):
     """One problem in the input."""
 
@@ -1698,6 +1847,19 @@ class InputIssue(Model):
 
 JsonObject: TypeAlias = "dict[str, Any]"
 """An object of whatever operation it belongs to."""
+
+
+class JsonSchemaCheck(Model):
+    """A check of the kind `json_schema`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["json_schema"]
+    """What is checked."""
+    schema_: dict[str, Any]
+    """A JSON Schema, 2020-12, of at most 64 kB, whose `$ref` stay within it."""
 
 
 class KeyApproval(Model):
@@ -2048,7 +2210,7 @@ class LogMessage(Model):
     """Send it as `after` to go on behind this point. Opaque."""
 
 
-LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
+LogOnlyEventType: TypeAlias = Literal["task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
 """The types of the event log beyond `WebhookEventType`."""
 
 
@@ -2182,6 +2344,94 @@ class ModerationAction(Model):
     """When it was done. ISO 8601."""
 
 
+class NewAcceptOnChecks(Model):
+    """When the task is accepted because its checks have passed."""
+
+    after_minutes: int
+    """How long you can still look, after the last required check has passed. 0 to 2,880."""
+
+
+class NewArchiveCheck(Model):
+    """A check of the kind `archive`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["archive"]
+    """What is checked."""
+    paths: list[str]
+    """Names that the zip archive must have, exactly. 1 to 100 items of 1 to 500 characters."""
+
+
+NewCheck: TypeAlias = "NewTypeCheck | NewSizeCheck | NewTextCheck | NewJsonSchemaCheck | NewCsvCheck | NewImageCheck | NewArchiveCheck | NewSha256Check | NewExternalCheck"
+"""A check to agree on; `kind` says which fields it has."""
+
+
+class NewCsvCheck(Model):
+    """A check of the kind `csv`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["csv"]
+    """What is checked."""
+    columns: list[str] | None = None
+    """The first row must be these names, in this order. 1 to 200 items of 1 to 200 characters."""
+    min_rows: int | None = None
+    """The least number of rows, without the first."""
+    max_rows: int | None = None
+    """The greatest number of rows, without the first."""
+
+
+class NewExternalCheck(Model):
+    """A check that your own program does, and reports."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["external"]
+    """What is checked."""
+    key_id: str
+    """One of your API keys with `check:write`, which reports."""
+    hidden: bool | None = None
+    """True: bidders see that there is this check, but no reasons before the task has ended."""
+
+
+class NewImageCheck(Model):
+    """A check of the kind `image`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["image"]
+    """What is checked."""
+    min_width: int | None = None
+    """Pixels. From 1."""
+    max_width: int | None = None
+    """Pixels. From 1."""
+    min_height: int | None = None
+    """Pixels. From 1."""
+    max_height: int | None = None
+    """Pixels. From 1."""
+
+
+class NewJsonSchemaCheck(Model):
+    """A check of the kind `json_schema`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["json_schema"]
+    """What is checked."""
+    schema_: dict[str, Any]
+    """A JSON Schema, 2020-12, of at most 64 kB, whose `$ref` stay within it."""
+
+
 class NewKeyApproval(Model):
     """What the key asks you about: an operation with more than this waits for your answer, and one with exactly this
     does not. The key asks nobody by default.
@@ -2189,6 +2439,34 @@ class NewKeyApproval(Model):
 
     above_cents: int
     """You are asked about whatever holds, commits or pays more than this, in integer cents."""
+
+
+class NewSha256Check(Model):
+    """A check of the kind `sha256`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["sha256"]
+    """What is checked."""
+    sha256: str
+    """The SHA-256 that the file must have, in hex. Up to 64 characters."""
+
+
+class NewSizeCheck(Model):
+    """A check of the kind `size`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["size"]
+    """What is checked."""
+    min_bytes: int | None = None
+    """The least size, in bytes."""
+    max_bytes: int | None = None
+    """The greatest size, in bytes."""
 
 
 class NewSpendLimit(Model):
@@ -2202,11 +2480,45 @@ class NewSpendLimit(Model):
     """The period: a day or month in UTC, or the key's whole life."""
 
 
+class NewTextCheck(Model):
+    """A check of the kind `text`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["text"]
+    """What is checked."""
+    min_characters: int | None = None
+    """The least number of characters."""
+    max_characters: int | None = None
+    """The greatest number of characters."""
+    contains: list[str] | None = None
+    """Texts that must all occur, exactly. 1 to 20 items of 1 to 500 characters."""
+    matches: str | None = None
+    """A regular expression in RE2 syntax that must match anywhere. 1 to 1,000 characters."""
+
+
+class NewTypeCheck(Model):
+    """A check of the kind `type`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["type"]
+    """What is checked."""
+    types: list[str]
+    """The file must be one of these MIME types. Bytes tell most types; text has no signature, so text counts as what
+    the bidder declares. 1 to 20 items of up to 255 characters.
+    """
+
+
 class Notification(Model):
     """What you were told about an event."""
 
     id: str
-    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
+    type: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The type of the event that it is about."""
     title: str
     """One line, with titles and names as they were then."""
@@ -2386,6 +2698,11 @@ class Person(Model):
 class PlaceBidResponse(Model):
     bid: Bid
     """The new bid."""
+
+
+class PreflightDeliveryResponse(Model):
+    checks: list[CheckResult]
+    """What the checks would come to, in their order."""
 
 
 class ProposeAgreementResponse(Model):
@@ -2590,6 +2907,11 @@ class ReplayWebhookDeliveryResponse(Model):
     """The delivery, pending again."""
 
 
+class ReportCheckResponse(Model):
+    check: CheckResult
+    """The check, as it is now."""
+
+
 class Reputation(Model):
     """What a user has done, as buyer and as bidder."""
 
@@ -2703,7 +3025,7 @@ class SampleRecord(Model):
     """When the upload was finalised. ISO 8601."""
 
 
-Scope: TypeAlias = Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write"] | str
+Scope: TypeAlias = Literal["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write", "message:write", "agreement:write", "check:write"] | str
 """What an API key may do. `task:write`: post, change, cancel, award, accept, dispute and rate tasks. `bid:write`:
 place, change and withdraw bids, upload samples and deliveries. `payouts:write`: request payouts. `webhook:read`,
 `webhook:write`: list webhook endpoints; register, test, replay and delete them.
@@ -2731,9 +3053,42 @@ class Session(Model):
     """Whether this request was sent with it."""
 
 
+class SetCheckKeyResponse(Model):
+    task: Task
+    """The task, with the keys of its checks."""
+
+
+class Sha256Check(Model):
+    """A check of the kind `sha256`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["sha256"]
+    """What is checked."""
+    sha256: str
+    """The SHA-256 that the file must have, in hex. Up to 64 characters."""
+
+
 class SignupResponse(Model):
     user: User
     """You."""
+
+
+class SizeCheck(Model):
+    """A check of the kind `size`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["size"]
+    """What is checked."""
+    min_bytes: int | None = None
+    """The least size, in bytes."""
+    max_bytes: int | None = None
+    """The greatest size, in bytes."""
 
 
 class SpendLimit(Model):
@@ -2833,6 +3188,14 @@ class Task(Model):
     """How often the buyer has asked for changes. Default: 0."""
     changes: Changes | None = None
     """For the two sides: what the buyer has asked for; null outside a round of changes."""
+    checks: list[Check]
+    """How a delivery is judged at once, as agreed before the award."""
+    accept_on_checks: AcceptOnChecks | None
+    """Whether, and when, the task is accepted because its required checks have passed."""
+    accepts_at: datetime | None = None
+    """For the two sides: when the task is accepted because its checks have passed; null if that is not so. ISO 8601."""
+    accepted_by: Literal["buyer", "clock", "checks"] | str | None = None
+    """For the two sides: who accepted the delivery; `clock`, at the end of the window."""
     accepted_at: datetime | None
     """When the delivery was accepted, or counted as such. ISO 8601."""
     closed_at: datetime | None
@@ -2969,6 +3332,14 @@ class TaskDetail(Model):
     """How often the buyer has asked for changes."""
     changes: Changes | None = None
     """For the two sides: what the buyer has asked for; null outside a round of changes."""
+    checks: list[Check] | None = None
+    """How a delivery is judged at once, as agreed before the award."""
+    accept_on_checks: AcceptOnChecks | None = None
+    """Whether, and when, the task is accepted because its required checks have passed."""
+    accepts_at: datetime | None = None
+    """For the two sides: when the task is accepted because its checks have passed; null if that is not so. ISO 8601."""
+    accepted_by: Literal["buyer", "clock", "checks"] | str | None = None
+    """For the two sides: who accepted the delivery; `clock`, at the end of the window."""
     accepted_at: datetime | None = None
     """When the delivery was accepted, or counted as such. ISO 8601."""
     closed_at: datetime | None = None
@@ -3047,6 +3418,10 @@ class TaskExcerpt(Model):
     """How often the buyer may ask for changes to a delivery. Default: 0."""
     revisions_used: int
     """How often the buyer has asked for changes. Default: 0."""
+    accept_on_checks: AcceptOnChecks | None
+    """Whether, and when, the task is accepted because its required checks have passed."""
+    accepted_by: Literal["buyer", "clock", "checks"] | str | None = None
+    """For the two sides: who accepted the delivery; `clock`, at the end of the window."""
     accepted_at: datetime | None
     """When the delivery was accepted, or counted as such. ISO 8601."""
     closed_at: datetime | None
@@ -3126,7 +3501,9 @@ says why. `disputed`: a moderator decides. `resolved`: a moderator has decided, 
 
 
 class TaskUpdatedEvent(Model):
-    """Happens when the buyer changes an open task; for the buyer and the bidders whose bids were active."""
+    """Happens when the buyer changes an open task, or the API key of a check; for the buyer, and the bidders whose
+    bids were active.
+    """
 
     id: str
     """Stays the same over retries and replays, so use it to skip duplicates."""
@@ -3155,6 +3532,25 @@ class TestClockResponse(Model):
 class TestWebhookResponse(Model):
     delivery: WebhookDelivery
     """The delivery of the sample."""
+
+
+class TextCheck(Model):
+    """A check of the kind `text`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["text"]
+    """What is checked."""
+    min_characters: int | None = None
+    """The least number of characters."""
+    max_characters: int | None = None
+    """The greatest number of characters."""
+    contains: list[str] | None = None
+    """Texts that must all occur, exactly. 1 to 20 items of 1 to 500 characters."""
+    matches: str | None = None
+    """A regular expression in RE2 syntax that must match anywhere. 1 to 1,000 characters."""
 
 
 class TopUpWalletResponse(Model):
@@ -3211,6 +3607,21 @@ class TopupReversedEvent(Model):
     created_at: datetime
     """When it happened. ISO 8601."""
     data: TopupReversalEventData
+
+
+class TypeCheck(Model):
+    """A check of the kind `type`."""
+
+    name: str
+    """Unique among the task's checks. 1 to 60 characters."""
+    required: bool
+    """Whether it must pass before `accept_on_checks` accepts a delivery."""
+    kind: Literal["type"]
+    """What is checked."""
+    types: list[str]
+    """The file must be one of these MIME types. Bytes tell most types; text has no signature, so text counts as what
+    the bidder declares. 1 to 20 items of up to 255 characters.
+    """
 
 
 class UnfinishedPayouts(Model):
@@ -3352,7 +3763,7 @@ class WebhookDelivery(Model):
     """The endpoint that it goes to."""
     event_id: str
     """The `id` in the payload, the same for retries and replays."""
-    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
+    event: Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str
     """The event's type."""
     status: Literal["pending", "succeeded", "failed"] | str
     """`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed."""
@@ -3409,6 +3820,7 @@ _event_tags: dict[str, str] = {
     "bid.withdrawn": "BidWithdrawnEvent",
     "bid.rejected": "BidRejectedEvent",
     "sample.posted": "SamplePostedEvent",
+    "delivery.checked": "DeliveryCheckedEvent",
     "rating.posted": "RatingPostedEvent",
     "question.asked": "QuestionAskedEvent",
     "question.answered": "QuestionAnsweredEvent",
@@ -3450,6 +3862,7 @@ LogEvent: TypeAlias = Annotated[
     | Annotated[BidWithdrawnEvent, Tag("BidWithdrawnEvent")]
     | Annotated[BidRejectedEvent, Tag("BidRejectedEvent")]
     | Annotated[SamplePostedEvent, Tag("SamplePostedEvent")]
+    | Annotated[DeliveryCheckedEvent, Tag("DeliveryCheckedEvent")]
     | Annotated[RatingPostedEvent, Tag("RatingPostedEvent")]
     | Annotated[QuestionAskedEvent, Tag("QuestionAskedEvent")]
     | Annotated[QuestionAnsweredEvent, Tag("QuestionAnsweredEvent")]
@@ -3491,6 +3904,7 @@ LogEventType: TypeAlias = Literal[
     "bid.withdrawn",
     "bid.rejected",
     "sample.posted",
+    "delivery.checked",
     "rating.posted",
     "question.asked",
     "question.answered",
@@ -3521,6 +3935,7 @@ ErrorCode: TypeAlias = Literal[
     "invalid_input",
     "budget_locked_by_bids",
     "revisions_locked_by_bids",
+    "checks_locked_by_bids",
     "price_above_budget",
     "sample_too_large",
     "delivery_too_large",

@@ -90,6 +90,8 @@ if TYPE_CHECKING:
         Message,
         ModeratedUser,
         ModerationAction,
+        NewAcceptOnChecks,
+        NewCheck,
         NewKeyApproval,
         NewSpendLimit,
         Notification,
@@ -98,6 +100,7 @@ if TYPE_CHECKING:
         OwnTask,
         Payout,
         PlaceBidResponse,
+        PreflightDeliveryResponse,
         ProposeAgreementResponse,
         PushKeys,
         Question,
@@ -110,12 +113,14 @@ if TYPE_CHECKING:
         ReinstateUserResponse,
         ReplayWebhookDeliveriesResponse,
         ReplayWebhookDeliveryResponse,
+        ReportCheckResponse,
         Reputation,
         RequestChangesTaskResponse,
         ResendVerificationResponse,
         ResolveDisputeResponse,
         Scope,
         SendMessageResponse,
+        SetCheckKeyResponse,
         SignupResponse,
         StartTotpResponse,
         SubscribePushResponse,
@@ -984,6 +989,8 @@ class TasksApi(Namespace):
         tags: Sequence[str],
         acceptance_criteria: str | None | NotGiven = NOT_GIVEN,
         revisions: int | None = None,
+        checks: Sequence[NewCheck] | None = None,
+        accept_on_checks: NewAcceptOnChecks | None | NotGiven = NOT_GIVEN,
         **options: Unpack[TryOptions],
     ) -> CreateTaskResponse:
         """Post a task.
@@ -1004,6 +1011,10 @@ class TasksApi(Namespace):
         to 20 items of 1 to 40 characters.
         - `revisions`: How often you may ask for changes to a delivery, without a dispute. Bidders see it before
         they bid. 0 by default. 0 to 5.
+        - `checks`: How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10
+        items.
+        - `accept_on_checks`: Accepts a delivery that many minutes after its last required check has passed, unless
+        you have accepted, disputed or asked for changes before. Null, the default, for never.
 
         Raises `RebidError`: `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
         `approval_required` (403), `approval_declined` (403), `forbidden` (403), `missing_scope` (403),
@@ -1018,7 +1029,8 @@ class TasksApi(Namespace):
                 "acceptanceCriteria": acceptance_criteria,
                 "maxBudgetCents": max_budget_cents,
                 "tags": tags,
-                **given(revisions=revisions),
+                "acceptOnChecks": accept_on_checks,
+                **given(revisions=revisions, checks=checks),
             },
             options,
             "keyed",
@@ -1060,14 +1072,16 @@ class TasksApi(Namespace):
         max_budget_cents: int | None = None,
         tags: Sequence[str] | None = None,
         revisions: int | None = None,
+        checks: Sequence[NewCheck] | None = None,
+        accept_on_checks: NewAcceptOnChecks | None | NotGiven = NOT_GIVEN,
         **options: Unpack[TryOptions],
     ) -> UpdateTaskResponse:
         """Change a task.
 
         Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget
-        holds the difference, a smaller one returns it to your available money. Budget and revisions are locked
-        while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`). Bidders see in `task_edited_at`
-        that the text changed after they bid.
+        holds the difference, a smaller one returns it to your available money. Budget, revisions and checks are
+        locked while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`, `checks_locked_by_bids`).
+        Bidders see in `task_edited_at` that the text changed after they bid.
 
         `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
 
@@ -1080,11 +1094,15 @@ class TasksApi(Namespace):
         to 20 items of 1 to 40 characters.
         - `revisions`: How often you may ask for changes to a delivery, without a dispute. Bidders see it before
         they bid. 0 by default. 0 to 5.
+        - `checks`: How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10
+        items.
+        - `accept_on_checks`: Accepts a delivery that many minutes after its last required check has passed, unless
+        you have accepted, disputed or asked for changes before. Null, the default, for never.
 
-        Raises `RebidError`: `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `unauthenticated`
-        (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `approval_required` (403),
-        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
-        (409), `idempotency_conflict` (409).
+        Raises `RebidError`: `checks_locked_by_bids` (400), `budget_locked_by_bids` (400),
+        `revisions_locked_by_bids` (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+        `forbidden` (403), `approval_required` (403), `approval_declined` (403), `missing_scope` (403), `not_found`
+        (404), `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
         """
         return self._transport.call(
             "PATCH",
@@ -1092,7 +1110,8 @@ class TasksApi(Namespace):
             {
                 "id": id,
                 "acceptanceCriteria": acceptance_criteria,
-                **given(title=title, description=description, maxBudgetCents=max_budget_cents, tags=tags, revisions=revisions),
+                "acceptOnChecks": accept_on_checks,
+                **given(title=title, description=description, maxBudgetCents=max_budget_cents, tags=tags, revisions=revisions, checks=checks),
             },
             options,
             "keyed",
@@ -1397,6 +1416,36 @@ class TasksApi(Namespace):
             options,
             "keyed",
             type(None),
+        )
+
+    def set_check_key(
+        self,
+        id: str,
+        *,
+        name: str,
+        key_id: str,
+        **options: Unpack[TryOptions],
+    ) -> SetCheckKeyResponse:
+        """Name another key for a check.
+
+        Names another API key of yours to report an external check of your task, when the one that it names has
+        ended: was revoked or has expired. Until then it is `wrong_status`.
+
+        `POST /tasks/{id}/checks/key`. With a browser session; API keys are refused.
+
+        - `name`: The name of the check. 1 to 60 characters.
+        - `key_id`: Your API key that is to report, with `check:write`.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+        `idempotency_conflict` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/tasks/{id}/checks/key",
+            {"id": id, "name": name, "keyId": key_id},
+            options,
+            "keyed",
+            records.SetCheckKeyResponse,
         )
 
     def ask(
@@ -1753,6 +1802,34 @@ class BidsApi(Namespace):
             options,
             "keyed",
             records.UploadTarget,
+        )
+
+    def delivery_preflight(
+        self,
+        id: str,
+        *,
+        storage_key: str,
+        **options: Unpack[RequestOptions],
+    ) -> PreflightDeliveryResponse:
+        """Try the checks before delivering.
+
+        Judges an uploaded file that is not delivered yet by the built-in checks of the task, exactly as the
+        delivery would be, and changes nothing. Checks that the buyer's program does stay `pending`. 30 a minute.
+
+        `POST /bids/{id}/delivery/preflight`. An API key needs the scope `bid:write`.
+
+        - `storage_key`: As the start of the upload returned it. Up to 1,024 characters.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+        `wrong_status` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/bids/{id}/delivery/preflight",
+            {"id": id, "storageKey": storage_key},
+            options,
+            "unkeyed",
+            records.PreflightDeliveryResponse,
         )
 
     def delivery_finalize(
@@ -2692,6 +2769,48 @@ class AgreementsApi(Namespace):
         )
 
 
+class DeliveriesApi(Namespace):
+    def report(
+        self,
+        id: str,
+        *,
+        name: str,
+        conclusion: Literal["passed", "failed", "error"],
+        summary: str | None = None,
+        details_url: str | None = None,
+        **options: Unpack[TryOptions],
+    ) -> ReportCheckResponse:
+        """Report a check.
+
+        Reports what your own program found about a delivery, with the API key that the task names for the check;
+        another key or a session is `forbidden`. The last report counts, until the task is accepted, disputed or
+        sent back. Wait for `delivery.posted`, download the delivery, and report.
+
+        `POST /deliveries/{id}/checks`. An API key needs the scope `check:write`.
+
+        - `name`: The name of the check. 1 to 60 characters.
+        - `conclusion`: `error`: it could not be judged.
+        - `summary`: The reason, in a few words. 1 to 2,000 characters.
+        - `details_url`: Where the whole report is. A URL. Up to 2,048 characters.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+        `wrong_status` (409), `idempotency_conflict` (409).
+        """
+        return self._transport.call(
+            "POST",
+            "/deliveries/{id}/checks",
+            {
+                "id": id,
+                "name": name,
+                "conclusion": conclusion,
+                **given(summary=summary, detailsUrl=details_url),
+            },
+            options,
+            "keyed",
+            records.ReportCheckResponse,
+        )
+
+
 class DisputesApi(Namespace):
     def list(
         self,
@@ -2798,7 +2917,7 @@ class EventsApi(Namespace):
         self,
         *,
         after: str | None = None,
-        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
+        types: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
         limit: int | None = None,
         wait: int | None = None,
         **options: Unpack[RequestOptions],
@@ -2813,7 +2932,7 @@ class EventsApi(Namespace):
 
         - `after`: The `next_cursor` of an earlier answer. Omit it to begin with the oldest event that is kept;
         `latest` begins now. 1 to 100 characters.
-        - `types`: The types of events to return; all by default. 1 to 32 items.
+        - `types`: The types of events to return; all by default. 1 to 33 items.
         - `limit`: Events per page. 1 to 100. Default: 50.
         - `wait`: Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0.
 
@@ -3131,7 +3250,7 @@ class WebhooksApi(Namespace):
         *,
         cursor: str | None = None,
         limit: int | None = None,
-        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
+        event: Sequence[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"]] | None = None,
         status: Sequence[Literal["pending", "succeeded", "failed"]] | None = None,
         **options: Unpack[RequestOptions],
     ) -> Pages[WebhookDelivery, ListWebhookDeliveriesResponse]:
@@ -3145,7 +3264,7 @@ class WebhooksApi(Namespace):
         - `cursor`: Returns the rows strictly older than this. Take it from the previous page's `next_cursor`; omit
         it for the first page. Up to 64 characters.
         - `limit`: Rows per page. 1 to 100. Default: 50.
-        - `event`: Deliveries of these events; all by default. 1 to 32 items.
+        - `event`: Deliveries of these events; all by default. 1 to 33 items.
         - `status`: Deliveries with one of these statuses; all by default. 1 to 3 items.
 
         Raises `RebidError`: `unauthenticated` (401), `missing_scope` (403), `not_found` (404).
@@ -3305,6 +3424,7 @@ class Namespaces:
         self.fees = FeesApi(transport)
         self.exports = ExportsApi(transport)
         self.agreements = AgreementsApi(transport)
+        self.deliveries = DeliveriesApi(transport)
         self.disputes = DisputesApi(transport)
         self.users = UsersApi(transport)
         self.moderation = ModerationApi(transport)
