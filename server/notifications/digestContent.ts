@@ -1,10 +1,10 @@
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import type { Content } from "./compose.ts";
+import { money } from "./format.ts";
 import { type MailedNotification, type NotificationMail, readMailed } from "./mailed.ts";
 import { itemOf } from "./newsContent.ts";
 import { mailOf } from "./preferences.ts";
-import { money } from "./words.ts";
 import { latestEight } from "./zones.ts";
 
 /** New tasks that a daily mail names. */

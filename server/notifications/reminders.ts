@@ -3,10 +3,10 @@ import { queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { addJob } from "../store/queue.ts";
 import type { Content } from "./compose.ts";
+import { money, quoted, timeFor } from "./format.ts";
 import type { NotificationMail } from "./mailed.ts";
 import { mailOf, pushOf } from "./preferences.ts";
 import { addPushJobs } from "./sendPush.ts";
-import { money, quoted, timeFor } from "./words.ts";
 
 /** How long before a deadline its reminder comes, and how much time must have been given at least. */
 const HOURS_BEFORE = 12;

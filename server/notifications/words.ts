@@ -1,4 +1,5 @@
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
+import { hours, money, quoted, timeFor } from "./format.ts";
 import { answerWords, payoutWords } from "./statusWords.ts";
 
 /** Who reads a notification. */
@@ -29,26 +30,6 @@ interface Phrases<Type extends LogEventType> {
   ask?(data: Data<Type>, reader: Reader): string;
   /** Of one's own agent: what it "did". */
   own(data: Data<Type>): string;
-}
-
-export const money = (cents: number) => `$${(Math.abs(cents) / 100).toFixed(2)}`;
-const MAX_QUOTED = 80;
-
-const hours = (count: number) => `${count} hour${count === 1 ? "" : "s"}`;
-
-/** A title in quotation marks, shortened. */
-export function quoted(title: string): string {
-  const characters = [...title];
-  return `“${characters.length <= MAX_QUOTED ? title : `${characters.slice(0, MAX_QUOTED - 1).join("")}…`}”`;
-}
-
-/** A time in the reader's zone, such as `27 Nov 2026, 14:00 UTC`. */
-export function timeFor(timestamp: string | null, { timeZone }: Pick<Reader, "timeZone">): string {
-  if (timestamp === null) return "its deadline";
-  return new Intl.DateTimeFormat("en-GB", {
-    ...{ day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" },
-    ...{ timeZone: timeZone ?? "UTC", timeZoneName: "short" },
-  }).format(new Date(timestamp));
 }
 
 const isBuyer = (data: { task: { buyer: { id: string } } }, { userId }: Reader) => data.task.buyer.id === userId;

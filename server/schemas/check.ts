@@ -217,7 +217,7 @@ const NewCheck = z
 export type NewCheck = z.infer<typeof NewCheck>;
 
 /** The checks of a task as a buyer sets them. Source: docs/contract.md "Checks of a delivery". */
-export const checksInput = {
+const checksInput = {
   checks: z
     .array(NewCheck)
     .max(MAX_CHECKS)
@@ -243,6 +243,12 @@ export const checksInput = {
       example: null,
     }),
 } as const;
+
+/** Both, which create and change take. */
+export const optionalChecks = {
+  checks: checksInput.checks.optional(),
+  acceptOnChecks: checksInput.acceptOnChecks.optional(),
+};
 
 export const AcceptOnChecks = z
   .object({

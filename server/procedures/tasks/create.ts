@@ -4,7 +4,7 @@ import { countSpending } from "../../auth/spendLimit.ts";
 import { assertCanAccept, assertUsable, checksWithKeys, storedChecks } from "../../market/checks/keys.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
-import { checksInput } from "../../schemas/check.ts";
+import { optionalChecks } from "../../schemas/check.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { inOrder, queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
@@ -30,8 +30,7 @@ export const create = scoped("task:write")
       maxBudgetCents: taskInput.maxBudgetCents,
       tags: taskInput.tags,
       revisions: taskInput.revisions.optional(),
-      checks: checksInput.checks.optional(),
-      acceptOnChecks: checksInput.acceptOnChecks.optional(),
+      ...optionalChecks,
     }),
   )
   .output(z.object({ task: Task.meta({ description: "The new task." }) }))

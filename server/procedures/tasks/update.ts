@@ -6,7 +6,7 @@ import { changeOpenTask, contentEdited } from "../../market/tasks/changeOpenTask
 import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
 import { lockTask, type TaskRecord } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
-import { checksInput } from "../../schemas/check.ts";
+import { optionalChecks } from "../../schemas/check.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
@@ -39,8 +39,7 @@ export const update = scoped("task:write")
         maxBudgetCents: taskInput.maxBudgetCents.optional(),
         tags: taskInput.tags.optional(),
         revisions: taskInput.revisions.optional(),
-        checks: checksInput.checks.optional(),
-        acceptOnChecks: checksInput.acceptOnChecks.optional(),
+        ...optionalChecks,
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
         message: "Name at least one field to change.",
