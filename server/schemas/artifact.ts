@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CheckResult } from "./check.ts";
+import { CheckResult } from "./checkResult.ts";
 import { idOf, line, MAX_INT32, Timestamp, text } from "./common.ts";
 import { must } from "./messages.ts";
 

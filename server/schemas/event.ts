@@ -4,7 +4,7 @@ import type { Agreement } from "./agreement.ts";
 import type { ApprovalExcerpt } from "./approval.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
-import type { CheckResult } from "./check.ts";
+import type { CheckResult } from "./checkResult.ts";
 import { idOf, type Person, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import {

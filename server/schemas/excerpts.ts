@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Agreement } from "./agreement.ts";
 import { Bid } from "./bid.ts";
-import { CheckResult } from "./check.ts";
+import { CheckResult } from "./checkResult.ts";
 import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { Message } from "./message.ts";

@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { openBoundedThread } from "../boundedThread.ts";
 import type { Content, ContentCheck } from "./judgeContent.ts";
 import { faulty } from "./verdict.ts";

@@ -1,5 +1,5 @@
 import { fromRandomAccessReaderPromise, RandomAccessReader } from "yauzl";
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { failed, faulty, passed, quoted } from "./verdict.ts";
 
 /** Honest archives that are judged have a few thousand; a list of as many as fit costs 0.5 s of the processor for 100,000. */

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
-import type { BuiltInCheck, Verdict } from "../../schemas/check.ts";
+import type { BuiltInCheck } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { judgeArchive } from "./judgeArchive.ts";
 import { judgeCsv } from "./judgeCsv.ts";
 import { compileSchema, judgeJson } from "./judgeJson.ts";

@@ -1,4 +1,4 @@
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { failed, number, outOfBounds, passed, quoted } from "./verdict.ts";
 
 const [QUOTE, COMMA, CR, LF] = [0x22, 0x2c, 0x0d, 0x0a];

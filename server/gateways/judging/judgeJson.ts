@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { RE2JS } from "re2js";
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { failed, passed, quoted } from "./verdict.ts";
 
 /** Takes the place of `RegExp`, which takes exponential time for some patterns. */

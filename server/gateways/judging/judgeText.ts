@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import { failed, number, outOfBounds, passed, quoted } from "./verdict.ts";
 
 export interface TextBounds {

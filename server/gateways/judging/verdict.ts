@@ -1,4 +1,4 @@
-import type { Verdict } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 
 /** What a check says is kept and shown, so it is short. */
 const MAX_QUOTED = 100;

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { nothingKnown } from "../../gateways/inspection/inspection.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import { failed, faulty, number, outOfBounds, passed, quoted } from "../../gateways/judging/verdict.ts";
-import { type BuiltInCheck, MAX_JUDGED_BYTES, type Verdict } from "../../schemas/check.ts";
+import { type BuiltInCheck, MAX_JUDGED_BYTES } from "../../schemas/check.ts";
+import type { Verdict } from "../../schemas/checkResult.ts";
 import type { Services } from "../../services.ts";
 import { checkType, isSameType } from "../uploads/typeCheck.ts";
 

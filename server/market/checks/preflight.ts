@@ -1,4 +1,5 @@
-import { type CheckResult, isBuiltIn } from "../../schemas/check.ts";
+import { isBuiltIn } from "../../schemas/check.ts";
+import type { CheckResult } from "../../schemas/checkResult.ts";
 import type { CallerContext } from "../../trpc.ts";
 import { Turns } from "../../turns.ts";
 import { findTaskOfBid } from "../tasks/records.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import type { CheckResult, reportInput } from "../../schemas/check.ts";
+import type { CheckResult, reportInput } from "../../schemas/checkResult.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import type { Transaction } from "../../store/database.ts";
 import type { CallerContext } from "../../trpc.ts";

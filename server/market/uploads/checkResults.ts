@@ -1,4 +1,5 @@
-import { type Check, type CheckResult, isBuiltIn, type Verdict } from "../../schemas/check.ts";
+import { type Check, isBuiltIn } from "../../schemas/check.ts";
+import type { CheckResult, Verdict } from "../../schemas/checkResult.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 

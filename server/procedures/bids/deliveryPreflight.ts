@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { preflight } from "../../market/checks/preflight.ts";
 import { StorageKey } from "../../schemas/artifact.ts";
-import { CheckResult } from "../../schemas/check.ts";
+import { CheckResult } from "../../schemas/checkResult.ts";
 import { idOf } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 

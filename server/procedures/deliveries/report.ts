@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { reportCheck } from "../../market/checks/report.ts";
-import { CheckResult, reportInput } from "../../schemas/check.ts";
+import { CheckResult, reportInput } from "../../schemas/checkResult.ts";
 import { idOf } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 

@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import { checksWithKeys, findReportingKeys, noReportingKey } from "../../market/checks/keys.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
-import { reportInput } from "../../schemas/check.ts";
+import { reportInput } from "../../schemas/checkResult.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
