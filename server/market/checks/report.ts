@@ -4,7 +4,8 @@ import type { CheckResult, reportInput } from "../../schemas/checkResult.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import type { Transaction } from "../../store/database.ts";
 import type { CallerContext } from "../../trpc.ts";
-import { lockTask } from "../tasks/records.ts";
+import { getAwardedBid } from "../tasks/moveTask.ts";
+import { lockTask, type TaskRecord } from "../tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
 import { type StoredResult, shownResults } from "../uploads/checkResults.ts";
 import { recordResults } from "./acceptance.ts";
@@ -41,6 +42,7 @@ export async function reportCheck(
       finishedAt: timestampOf(moment.now),
     },
   });
+  await assertMayPay(ctx, tx, task, conclusion);
   const checks = delivery.checks.map((result) => (result.name === name ? reported(result) : result));
   await recordResults(tx, task, { ...delivery, checks }, moment, { endsBuiltIn: false });
   const shown = shownResults({ ...delivery, checks }, true).find((check) => check.name === name);
@@ -66,4 +68,21 @@ function assertMayReport(ctx: CallerContext, { checkKeys }: { checkKeys: Record<
   if (keyId !== callerKeyId) {
     throw new ApiError("forbidden", { message: "The task names another API key for this check." });
   }
+}
+
+/**
+ * A key that asks its owner about larger amounts may not pay them by a report: throws `forbidden` if what passes could accept
+ * the delivery, and its price is above the key's threshold.
+ */
+async function assertMayPay(
+  { principal }: CallerContext,
+  tx: Transaction,
+  task: TaskRecord,
+  conclusion: Report["conclusion"],
+): Promise<void> {
+  if (principal.kind !== "apiKey" || principal.approvalAboveCents === null) return;
+  if (conclusion !== "passed" || task.acceptOnChecks === null) return;
+  const { priceCents } = await getAwardedBid(tx, task);
+  if (priceCents <= principal.approvalAboveCents) return;
+  throw new ApiError("forbidden", { message: "The price is above what this API key may pay without its owner." });
 }

@@ -3,6 +3,7 @@ import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeAppro
 import { countSpending } from "../../auth/spendLimit.ts";
 import { assertUsable, checksWithKeys, judgingAfter, judgingChanges } from "../../market/checks/keys.ts";
 import { changeOpenTask, contentEdited } from "../../market/tasks/changeOpenTask.ts";
+import { changesContent } from "../../market/tasks/changesContent.ts";
 import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
 import { lockTask, type TaskRecord } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
@@ -23,9 +24,8 @@ export const update = scoped("task:write")
       "holds the difference, a smaller one returns it to your available money. Budget, revisions and checks are locked " +
       "while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`, `checks_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
     errors: [
-      "checks_locked_by_bids",
       ...(["budget_locked_by_bids", "revisions_locked_by_bids", "insufficient_funds", "spend_limit"] as const),
-      ...(["forbidden", "not_found", "wrong_status"] as const),
+      ...(["checks_locked_by_bids", "forbidden", "not_found", "wrong_status"] as const),
       ...approvalErrors,
     ],
   })
@@ -55,6 +55,12 @@ export const update = scoped("task:write")
         const judging = judgingAfter(task, input);
         await assertNotLockedByBids(tx, task, { ...input, judging });
         if (input.maxBudgetCents !== undefined) await moveBudget(ctx, tx, task, input.maxBudgetCents);
+        if (input.acceptOnChecks)
+          mustBeApproved(tx, ctx, {
+            amountCents: input.maxBudgetCents ?? task.maxBudgetCents,
+            taskId: task.id,
+            subjectId: task.id,
+          });
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
           input.description === undefined ? null : sql`description = ${input.description}`,
@@ -72,16 +78,6 @@ export const update = scoped("task:write")
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds"));
   });
-
-/** Whether a bid that was placed before would now be for something else. */
-function changesContent(
-  task: TaskRecord,
-  { title = task.title, description = task.description, ...input }: { [Field in ContentField]?: Task[Field] },
-): boolean {
-  const criteria = input.acceptanceCriteria === undefined ? task.acceptanceCriteria : input.acceptanceCriteria || null;
-  return title !== task.title || description !== task.description || criteria !== task.acceptanceCriteria;
-}
-type ContentField = "title" | "description" | "acceptanceCriteria";
 
 async function moveBudget(
   ctx: CallerContext,

@@ -446,3 +446,19 @@ test("the audit finds a task that checks have accepted without having passed, an
     UPDATE artifacts SET checks = jsonb_set(checks, '{0,conclusion}', '"failed"') WHERE id = ${delivery.id}::uuid`);
   expect((await find()).map(({ subject }) => subject)).toEqual([`task ${task.id}`]);
 });
+
+test("a key that asks its owner about larger amounts pays none of them by a report, nor by checks that it sets", async () => {
+  const asking = await reportingKey(service, people.buyer, {
+    ...{ scopes: ["check:write", "task:write"], approval: { aboveCents: 5_000 } },
+  });
+  const agreed = { checks: [externalCheck(asking.id)], acceptOnChecks: { afterMinutes: 0 } };
+  const { task, bid } = await awardedWithChecks(people.buyer, people.bidder, agreed);
+  const delivery = await deliverJudged(service.services, people.bidder, bid.id);
+  expect((await report(service, asking, delivery.id)).body.error).toBe("forbidden");
+  expect((await report(service, asking, delivery.id, { conclusion: "failed" })).status).toBe(200);
+  expect((await taskOf(task.id)).acceptsAt).toBeNull();
+  const open = await postTask(people.buyer, { checks: [sizeCheck] });
+  const change = { body: { acceptOnChecks: { afterMinutes: 0 } }, credentials: asking.credentials };
+  expect((await rest(service.url, "PATCH", `/tasks/${open.id}`, change)).body.error).toBe("approval_required");
+  expect((await taskOf(open.id)).acceptOnChecks).toBeNull();
+});
