@@ -683,7 +683,7 @@ export class TasksApi extends Namespace {
    *
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `checks_locked_by_bids` (400), `budget_locked_by_bids` (400), `revisions_locked_by_bids`
+   * @throws {RebidError} `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `checks_locked_by_bids`
    * (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403),
    * `approval_required` (403), `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status`
    * (409), `limit_reached` (409), `idempotency_conflict` (409).

@@ -1099,8 +1099,8 @@ class AsyncTasksApi(_AsyncNamespace):
         - `accept_on_checks`: Accepts a delivery that many minutes after its last required check has passed, unless
         you have accepted, disputed or asked for changes before. Null, the default, for never.
 
-        Raises `RebidError`: `checks_locked_by_bids` (400), `budget_locked_by_bids` (400),
-        `revisions_locked_by_bids` (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
+        Raises `RebidError`: `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400),
+        `checks_locked_by_bids` (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403),
         `forbidden` (403), `approval_required` (403), `approval_declined` (403), `missing_scope` (403), `not_found`
         (404), `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
         """
