@@ -283,7 +283,14 @@ function isPlain(address: string | null | undefined, protocol: "http:" | "smtp:"
 }
 
 /** What a production service starts with although it is unlikely to be meant, a sentence each. */
-export function productionWarnings({ production, processor, storage, mail, rateLimits }: Config): string[] {
+export function productionWarnings({
+  production,
+  processor,
+  storage,
+  mail,
+  rateLimits,
+  oauthDynamicClients,
+}: Config): string[] {
   if (!production) return [];
   const warnings: string[] = [];
   if (/^[sr]k_test_/.test(processor?.secretKey ?? "")) {
@@ -294,6 +301,9 @@ export function productionWarnings({ production, processor, storage, mail, rateL
   }
   if (isPlain(mail?.smtpUrl, "smtp:")) {
     warnings.push("SMTP_URL is not smtps: links that reset passwords can be read on the way if the server has no TLS");
+  }
+  if (oauthDynamicClients) {
+    warnings.push("OAUTH_DYNAMIC_CLIENTS is on: any program can register itself as an app, under any name");
   }
   if (!rateLimits) warnings.push("RATE_LIMITS is off: anybody can send any number of requests and guess passwords");
   return warnings;

@@ -208,6 +208,7 @@ test.each([
   ["S3_ENDPOINT", "http://s3.example.com", "S3_ENDPOINT is not https"],
   ["SMTP_URL", "smtp://user:password@smtp.example.com", "SMTP_URL is not smtps"],
   ["RATE_LIMITS", "off", "RATE_LIMITS is off"],
+  ["OAUTH_DYNAMIC_CLIENTS", "on", "OAUTH_DYNAMIC_CLIENTS is on"],
 ])("production starts with %s=%s, with a warning", (name, value, message) => {
   const settings = { ...production, MAIL_FROM: "rebid@example.com", [name]: value };
   expect(productionWarnings(readConfig(settings))).toEqual([expect.stringContaining(message)]);

@@ -76,6 +76,15 @@ test.each(Object.keys(answers))("a site that answers with %s has no client", asy
   expect(answer.headers.get("location")).toBeNull();
 });
 
+test("a document that changes is not believed until the known one is old: no new redirect counts, and no old one is lost", async () => {
+  const clientId = newClient();
+  expect((await begin(clientId)).headers.get("location") ?? "").toContain("/oauth/consent/");
+  site.document = { ...site.document, redirect_uris: ["https://evil.example/cb"] };
+  const turned = await begin(clientId, "https://evil.example/cb");
+  expect([turned.status, turned.headers.get("location")]).toEqual([400, null]);
+  expect((await begin(clientId)).headers.get("location") ?? "").toContain("/oauth/consent/");
+});
+
 test("a site that does not answer is given up on after 5 seconds", { timeout: 20_000 }, async () => {
   const clientId = newClient();
   site.answer = (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{");
