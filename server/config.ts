@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { DatabaseEnvironment, Environment, isGuessable } from "./environment.ts";
+import { DatabaseEnvironment, Environment, isGuessable, isPlain } from "./environment.ts";
 import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
@@ -57,7 +57,6 @@ export interface Config {
   readonly webhookTimeoutSeconds: number;
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
-  /** A file with the clients of OAuth that the operator has set. */
   readonly oauthClientsFile: string | null;
   /** Whether any program may register itself as a client of OAuth. */
   readonly oauthDynamicClients: boolean;
@@ -275,13 +274,6 @@ function exposedSettings({ publicUrl, appOrigins, processor, webhookAllowInsecur
   return refusals;
 }
 
-/** Whether an address is reached without TLS and over a network. */
-function isPlain(address: string | null | undefined, protocol: "http:" | "smtp:"): boolean {
-  if (!address) return false;
-  const url = new URL(address);
-  return url.protocol === protocol && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-}
-
 /** What a production service starts with although it is unlikely to be meant, a sentence each. */
 export function productionWarnings({
   production,
@@ -302,9 +294,8 @@ export function productionWarnings({
   if (isPlain(mail?.smtpUrl, "smtp:")) {
     warnings.push("SMTP_URL is not smtps: links that reset passwords can be read on the way if the server has no TLS");
   }
-  if (oauthDynamicClients) {
-    warnings.push("OAUTH_DYNAMIC_CLIENTS is on: any program can register itself as an app, under any name");
-  }
+  if (oauthDynamicClients)
+    warnings.push("OAUTH_DYNAMIC_CLIENTS is on: any program can register itself, under any name");
   if (!rateLimits) warnings.push("RATE_LIMITS is off: anybody can send any number of requests and guess passwords");
   return warnings;
 }

@@ -195,3 +195,10 @@ export function isGuessable(secret: string, minBytes: number): boolean {
   const distances = codes.map((code, index) => code - (codes[index - 1] ?? 0));
   return [codes, distances].some((bytes) => deflateRawSync(bytes, { level: 9 }).length < minBytes);
 }
+
+/** Whether an address is reached without TLS and over a network. */
+export function isPlain(address: string | null | undefined, protocol: "http:" | "smtp:"): boolean {
+  if (!address) return false;
+  const url = new URL(address);
+  return url.protocol === protocol && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+}
