@@ -58,7 +58,6 @@ export interface Config {
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
   readonly oauthClientsFile: string | null;
-  /** Whether any program may register itself as a client of OAuth. */
   readonly oauthDynamicClients: boolean;
   /** Whose months statements have. */
   readonly operatorTimeZone: string;
