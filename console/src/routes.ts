@@ -1,6 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import {
+  approvalQuery,
   bidQuery,
   disputeQuery,
   feedQuery,
@@ -143,6 +144,19 @@ const record = createRoute({
   component: lazyRouteComponent(() => import("./pages/disputes/$disputeId.tsx"), "ReadRecord"),
 });
 
+const approvals = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/approvals",
+  component: lazyRouteComponent(() => import("./pages/approvals/index.tsx"), "Approvals"),
+});
+
+const approval = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/approvals/$approvalId",
+  loader: ({ context: { queryClient }, params }) => queryClient.ensureQueryData(approvalQuery(params.approvalId)),
+  component: lazyRouteComponent(() => import("./pages/approvals/$approvalId.tsx"), "ReadApproval"),
+});
+
 const notifications = createRoute({
   getParentRoute: () => signedIn,
   path: "/notifications",
@@ -274,6 +288,8 @@ export const routeTree = root.addChildren([
       conversations,
       conversation,
       notifications,
+      approvals,
+      approval,
       record,
       account,
       keys,

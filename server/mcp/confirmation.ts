@@ -8,6 +8,9 @@ import type { Amounts } from "./tool.ts";
 /** How long a preview can be confirmed. Source: docs/contract.md "MCP". */
 export const CONFIRMATION_SECONDS = 300;
 
+/** A token that became an approval is good for repeats until 24 hours after the decision, 72 hours after it was asked at most. */
+const LONGEST_SECONDS = (72 + 24) * 3_600;
+
 /** One call of a tool that moves money. */
 interface ConfirmedCall {
   principal: Principal;
@@ -27,7 +30,7 @@ const Agreement = z.object({
   /** The end by the service's time, in seconds: a clock that is moved ends tokens too, before their keys are forgotten. */
   end: z.int(),
 });
-type Agreement = z.infer<typeof Agreement>;
+export type Agreement = z.infer<typeof Agreement>;
 
 /**
  * Makes and checks the tokens with which a preview is confirmed. A token carries the amounts, and is signed together with the
@@ -37,9 +40,14 @@ export interface Confirmations {
   issue(call: ConfirmedCall, amounts: Amounts): Promise<string>;
   /**
    * Returns what was agreed on.
+   * @param isAsked whether the confirmed call was made in time, and waits for an approval or has its answer
    * @throws ApiError `invalid_input` for a token that is altered or expired, or of another caller, tool or input
    */
-  read(call: ConfirmedCall, token: string): Promise<Agreement>;
+  read(
+    call: ConfirmedCall,
+    token: string,
+    isAsked: (key: string) => Promise<boolean>,
+  ): Promise<Agreement & { isLate: boolean }>;
 }
 
 /**
@@ -55,7 +63,11 @@ export function openConfirmations(
   );
   if (newest === undefined) throw new Error("there is no session secret");
   const codecOf = (key: Uint8Array, call: ConfirmedCall) =>
-    createRequestStateCodec<unknown>({ key, ttlSeconds: lifetimeSeconds, bind: () => subjectOf(call) });
+    createRequestStateCodec<unknown>({
+      key,
+      ttlSeconds: lifetimeSeconds + LONGEST_SECONDS,
+      bind: () => subjectOf(call),
+    });
 
   return {
     issue: (call, amounts) =>
@@ -67,13 +79,14 @@ export function openConfirmations(
         } satisfies Agreement,
         call.server,
       ),
-    async read(call, token) {
+    async read(call, token, isAsked) {
       let reason: unknown;
       for (const key of [newest, ...older]) {
         try {
           const agreement = Agreement.parse(await codecOf(key, call).verify(token, call.server));
-          if (agreement.end * 1000 < call.now.getTime()) throw new Error("expired");
-          return agreement;
+          const isLate = agreement.end * 1000 < call.now.getTime();
+          if (isLate && !(await isAsked(agreement.key))) throw new Error("expired");
+          return { ...agreement, isLate };
         } catch (error) {
           reason = error instanceof Error ? error.message : undefined;
           // Only another key can make sense of what this one did not sign.

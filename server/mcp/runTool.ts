@@ -8,6 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { TRPCError } from "@trpc/server";
 import { z } from "zod";
+import { wasAskedWith } from "../auth/approvals/ask.ts";
 import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
@@ -30,6 +31,8 @@ export interface ToolCall {
   server: ServerContext;
   /** Whether the client can ask a person to confirm. */
   canAsk: boolean;
+  /** Whether the client can send a person to a page. */
+  canOpen: boolean;
 }
 
 type ToolResult = CallToolResult | InputRequiredResult;
@@ -41,6 +44,7 @@ const Preview = z
     expiresInSeconds: z.int(),
     /** Integer cents; `etaHours` in hours. */
     amounts: z.record(z.string(), z.int()),
+    needsApproval: z.literal(true).optional(),
   })
   .meta({ description: "Nothing was done yet. To do it, send `preview.confirm` as `confirm`." });
 
@@ -95,7 +99,7 @@ async function parseArguments(tool: Tool, given: unknown) {
 /** Calls procedures as REST and typed RPC do, except that headers of the response are not theirs here. */
 function apiOf(
   context: McpContext,
-  options: { idempotencyKey?: string; dryRun?: "true"; setHeader?: Context["setHeader"] } = {},
+  options: Partial<Pick<Context, "idempotencyKey" | "dryRun" | "setHeader" | "onApprovalNeeded">> = {},
 ) {
   return appRouter.createCaller({ ...context, setHeader: () => {}, ...options });
 }
@@ -124,7 +128,16 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
   const asked = server.mcpReq.requestState<string>();
   const token = typeof confirm === "string" ? confirm : asked;
   if (token === undefined) return preview(tool, input, call);
-  const { amounts: agreed, key: idempotencyKey } = await confirmations.read(subject, token);
+  const isAsked = (key: string) => wasAskedWith(context, context.userId, key);
+  const { amounts: agreed, key: idempotencyKey, isLate } = await confirmations.read(subject, token, isAsked);
+  const keyed = apiOf(context, { idempotencyKey });
+  const act = async () => {
+    const job = createJob(context);
+    return answer(tool, job, await tool.act({ ...job, keyed }, input, agreed));
+  };
+  const ask = (error: unknown) => sendToOwner(error, token, call);
+  // The amounts of what was asked are the approval's, which its owner looks at.
+  if (isLate || wasSent(server)) return act().catch(ask);
   if (confirm === undefined && !isAccepted(server)) {
     const job = createJob(context);
     job.text.say("The person did not confirm. Nothing was done.");
@@ -134,6 +147,7 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
   const rehearse = apiOf(context, {
     idempotencyKey,
     dryRun: "true",
+    onApprovalNeeded: () => {},
     setHeader: (name) => {
       isRepeat ||= name === "Idempotent-Replayed";
     },
@@ -150,9 +164,23 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
       "Nothing was done, because the amounts or hours are no longer those of your token.",
     );
   }
-  const job = createJob(context);
-  const keyed = apiOf(context, { idempotencyKey });
-  return answer(tool, job, await tool.act({ ...job, keyed }, input, agreed));
+  return act().catch(ask);
+}
+
+/** Whether the person was sent to the page of an approval already. */
+const wasSent = ({ mcpReq }: ServerContext): boolean => Object.hasOwn(mcpReq.inputResponses ?? {}, "approval");
+
+/** Lets a client that can do so open the page on which the owner of the key answers. Otherwise throws the error, which names it. */
+function sendToOwner(thrown: unknown, token: string, { canOpen, server }: ToolCall): InputRequiredResult {
+  const error = toApiError(thrown);
+  const { approval } = error.details;
+  const url = approval && "url" in approval ? approval.url : undefined;
+  if (error.code !== "approval_required" || url === undefined || !canOpen || wasSent(server)) throw thrown;
+  const message = "Your agent needs your approval. Look at what it asks, and answer on this page.";
+  return inputRequired({
+    inputRequests: { approval: inputRequired.elicitUrl({ message, url }) },
+    requestState: token,
+  });
 }
 
 /** Whether the person whom the client has asked said yes. */
@@ -170,7 +198,15 @@ async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: 
   const { context, confirmations, canAsk, server } = call;
   const job = createJob(context);
   if (reason !== undefined) job.text.say(reason);
-  const amounts = await tool.preview(job, { ...input }, apiOf(context, { dryRun: "true" }), null);
+  let needsApproval = false;
+  const onApprovalNeeded = () => {
+    needsApproval = true;
+  };
+  const rehearse = apiOf(context, { dryRun: "true", onApprovalNeeded });
+  const asking = { ...job, context: { ...context, onApprovalNeeded } };
+  const amounts = await tool.preview(asking, { ...input }, rehearse, null);
+  if (needsApproval)
+    job.text.say("A person must approve it: the confirmed call asks them, and nothing happens before.");
   const subject = { principal: context.principal, tool: tool.name, input, now: context.clock.now(), server };
   const confirm = await confirmations.issue(subject, amounts);
   if (canAsk) {
@@ -191,7 +227,8 @@ async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: 
   job.text.next(
     `to do it, call ${tool.name} again within five minutes, with the same arguments and preview.confirm as confirm: ${confirm}`,
   );
-  return answer(tool, job, { preview: { confirm, expiresInSeconds: CONFIRMATION_SECONDS, amounts } });
+  const shown = { confirm, expiresInSeconds: CONFIRMATION_SECONDS, amounts, ...(needsApproval ? { needsApproval } : {}) };
+  return answer(tool, job, { preview: shown });
 }
 
 /** The answer in words and as structured content, of which only documented fields remain. */

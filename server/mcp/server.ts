@@ -107,6 +107,7 @@ export function createServer(context: McpContext, confirmations: Confirmations, 
       ...{ context, confirmations },
       server: protocolContext,
       canAsk: canAsk(era, server.getClientCapabilities()),
+      canOpen: era === "modern" && server.getClientCapabilities()?.elicitation?.url !== undefined,
     });
   });
   server.setRequestHandler("resources/list", listResources);

@@ -14,6 +14,9 @@ const remedies: Partial<Record<ErrorCode, string>> = {
   forbidden: "This is not yours to do: read the task's availableActions (get_task).",
   missing_scope: "Ask the person whom you work for to create an API key with the scope `requiredScope`.",
   spend_limit: "Spend less, wait for the key's next period, or ask the person whom you work for to create another key.",
+  approval_required:
+    "Show approval.url to the person whom you work for, wait_for_events with types approval.decided, and call again with the same arguments and confirm: the answer is then there.",
+  approval_declined: "The person said no: read approval.reason, and do something else.",
   not_found: "Check the id. What others have and you may not see is not found either.",
   wrong_status: "Read the task (get_task): nextTools says what is possible now.",
   bid_invalid: "Look at the bids again (compare_bids): this one is withdrawn, rejected, or of another task.",

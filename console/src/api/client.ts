@@ -36,6 +36,7 @@ export type LedgerEntry = Outputs["wallet"]["ledger"]["entries"][number];
 export type Statement = Outputs["wallet"]["statements"]["statements"][number];
 export type Payout = Outputs["payouts"]["list"]["payouts"][number];
 export type BankDetails = Outputs["payouts"]["list"]["bankDetails"];
+export type Approval = Outputs["approvals"]["read"]["approval"];
 export type ApiKey = Outputs["keys"]["list"]["keys"][number];
 export type Webhook = Outputs["webhooks"]["list"]["webhooks"][number];
 export type WebhookDelivery = Outputs["webhooks"]["deliveries"]["deliveries"][number];

@@ -61,7 +61,7 @@ export function Keys() {
 }
 
 function KeyRow({ apiKey }: { apiKey: ApiKey }) {
-  const { id, label, scopes, last4, createdAt, expiresAt, lastUsedAt, spendLimit, client } = apiKey;
+  const { id, label, scopes, last4, createdAt, expiresAt, lastUsedAt, spendLimit, approval, client } = apiKey;
   const revoke = useAction("keys.revoke", api.keys.revoke.mutate);
   return (
     <li className={styles.row}>
@@ -93,6 +93,7 @@ function KeyRow({ apiKey }: { apiKey: ApiKey }) {
             {spendLimit.per === "total" ? "in all" : `this ${spendLimit.per}`}
           </p>
         )}
+        {approval && <p className={styles.meta}>asks you about anything above {formatMoney(approval.aboveCents)}</p>}
       </div>
       <Confirm
         button="Revoke"

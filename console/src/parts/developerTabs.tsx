@@ -8,6 +8,9 @@ export function DeveloperTabs() {
       <Link {...tabProps} to="/keys">
         API keys
       </Link>
+      <Link {...tabProps} to="/approvals">
+        Approvals
+      </Link>
       <Link {...tabProps} to="/webhooks">
         Webhooks
       </Link>

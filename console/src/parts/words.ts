@@ -15,6 +15,7 @@ const meanings: Partial<Record<ApiFailure["error"], string>> = {
   ledger_failed: "The money could not be moved, so nothing has changed. Try again.",
   not_found: "It is not there any more.",
   wrong_status: "This is no longer possible: the task or the bid has changed meanwhile, or its time is over.",
+  approval_changed: "It has changed since you looked, so nothing was done. Look at it again.",
   bid_invalid: "This bid can no longer be chosen: it was withdrawn or turned down.",
   account_in_use: "The account cannot be closed yet.",
   idempotency_conflict:

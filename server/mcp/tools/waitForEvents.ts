@@ -24,6 +24,8 @@ const Event = z.object({
   payoutId: Id.optional(),
   payoutStatus: z.string().optional(),
   stars: z.int().optional(),
+  approvalId: Id.optional(),
+  approvalStatus: z.string().optional(),
 });
 type Event = z.infer<typeof Event>;
 
@@ -60,11 +62,22 @@ export const waitForEvents = plainTool({
   },
 });
 
-function wordsOf({ taskId, bidId, priceCents, payoutId, payoutStatus, amountCents, stars }: Event): string {
+function wordsOf({
+  taskId,
+  bidId,
+  priceCents,
+  payoutId,
+  payoutStatus,
+  approvalId,
+  approvalStatus,
+  ...rest
+}: Event): string {
+  const { amountCents, stars } = rest;
   const words = [
     taskId && `task ${taskId}`,
     bidId && `bid ${bidId}`,
     priceCents !== undefined && money(priceCents),
+    approvalId && `approval ${approvalId} ${approvalStatus}`,
     payoutId && `payout ${payoutId} ${payoutStatus}`,
     amountCents !== undefined && money(amountCents),
     stars !== undefined && `${stars} of 5 stars`,
@@ -83,6 +96,11 @@ function summaryOf({ id, type, createdAt, data }: LogEvent): Event {
       amountCents: data.payout.amountCents,
     }),
     ...("topup" in data && { amountCents: "reversal" in data ? data.reversal.amountCents : data.topup.amountCents }),
+    ...("approval" in data && {
+      approvalId: data.approval.id,
+      approvalStatus: data.approval.status,
+      amountCents: data.approval.amountCents,
+    }),
     ...("rating" in data && { stars: data.rating.stars }),
   };
 }

@@ -56,8 +56,11 @@ export const requestPayout = moneyTool({
   output: z.object({ pendingLedgerId: Id, status: z.literal("pending") }),
   // A payout asks the processor, so it cannot be tried: only the confirmed call finds out whether it is refused for another
   // reason. A repeat of that call finds less in the wallet, and is answered all the same.
-  async preview({ api, text }, { amountCents }, _rehearse, agreed) {
+  async preview({ api, text, context }, { amountCents }, _rehearse, agreed) {
     const { availableCents } = await api.wallet.read();
+    const { principal } = context;
+    const aboveCents = principal?.kind === "apiKey" ? principal.approvalAboveCents : null;
+    if (aboveCents !== null && amountCents > aboveCents) context.onApprovalNeeded?.();
     const rest = availableCents - amountCents;
     if (rest < 0 && agreed === null) {
       throw new ApiError("insufficient_funds", { neededCents: amountCents, availableCents });

@@ -22,6 +22,10 @@ function readKey(fields: FieldReader) {
     label: fields.text("label"),
     scopes: scopesFor(purposeOf(fields)) ?? scopeNames.filter((name) => chosen.includes(name)),
     ...(days > 0 && { expiresAt: new Date(Date.now() + days * 86_400_000).toISOString() }),
+    ...(fields.has("approval.aboveCents") &&
+      fields.text("approval.aboveCents") !== "" && {
+        approval: { aboveCents: fields.money("approval.aboveCents") },
+      }),
     ...(per && { spendLimit: { per, cents: fields.money("spendLimit.cents") } }),
   };
 }
@@ -75,6 +79,13 @@ export function KeyForm({ create }: { create: Action<NewKey, CreatedKey> }) {
               defaultValue="50.00"
             />
           )}
+          <MoneyField
+            name="approval.aboveCents"
+            label="Ask me above"
+            hint="With 20.00, it awards a bid of $20.00 by itself, and asks you about one of $20.01. You answer under “Approvals”. Empty: it never asks."
+            defaultValue="20.00"
+            optional
+          />
         </>
       )}
       <Choices name="expiresAt" label="When it stops working" type="radio" chosen={["90"]} options={lifetimes} />
