@@ -10,6 +10,7 @@ export const sections: readonly Section[] = [
       { slug: "brief-and-talk" },
       { slug: "changing" },
       { slug: "disputes" },
+      { slug: "spending" },
     ],
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },

@@ -46,6 +46,31 @@ test("a buyer's agent and a bidder's agent finish a task with each other", async
   expect((await ada.get(`/tasks/${earlier.id}`)).body.task.status).toBe("open");
 });
 
+test("an agent that is refused waits for its owner, and goes on with the answer or the reason", async () => {
+  const ada = await createPerson(service, { cents: 100_000 });
+  const key = await ada.post("/keys", { label: "asks", scopes: ["task:write"], approval: { aboveCents: 1_000 } });
+  const run = (order: string) =>
+    start("asking", {
+      REBID_URL: service.url,
+      REBID_API_KEY: key.body.raw,
+      ORDER: order,
+      BUDGET_CENTS: order === "no" ? "3000" : "2000",
+    });
+  const idOf = async (output: () => string) => {
+    await expect.poll(output, { timeout: 20_000 }).toMatch(/waiting: /);
+    return /approvals\/([\w-]+)/.exec(output())?.[1];
+  };
+  const first = run("yes");
+  const id = await idOf(first.output);
+  const { version } = (await ada.get(`/approvals/${id}`)).body.approval;
+  await ada.post(`/approvals/${id}/approve`, { seen: version });
+  expect([await first.ended, first.output()]).toEqual([0, expect.stringMatching(/posted [\w-]+\n$/)]);
+  expect((await ada.get("/me/tasks")).body.tasks).toHaveLength(1);
+  const second = run("no");
+  await ada.post(`/approvals/${await idOf(second.output)}/decline`, { reason: "At most $20." });
+  expect([await second.ended, second.output()]).toEqual([1, expect.stringContaining("declined: At most $20.")]);
+});
+
 test("the webhook receiver takes an event once, and refuses what is not signed", async () => {
   const receiver = start("webhookReceiver", { SIGNING_SECRET: "whsec_a", PORT: "0" });
   await expect.poll(receiver.output).toMatch(/receiving on port \d+/);
