@@ -227,7 +227,12 @@ async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: 
   job.text.next(
     `to do it, call ${tool.name} again within five minutes, with the same arguments and preview.confirm as confirm: ${confirm}`,
   );
-  const shown = { confirm, expiresInSeconds: CONFIRMATION_SECONDS, amounts, ...(needsApproval ? { needsApproval } : {}) };
+  const shown = {
+    confirm,
+    expiresInSeconds: CONFIRMATION_SECONDS,
+    amounts,
+    ...(needsApproval ? { needsApproval } : {}),
+  };
   return answer(tool, job, { preview: shown });
 }
 
