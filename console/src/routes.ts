@@ -17,10 +17,7 @@ import { Root } from "./pages/root.tsx";
 import { SignedIn } from "./pages/signedIn.tsx";
 import * as search from "./search.ts";
 
-/*
- * Every address of the console: what a page takes from its address, what is read before it is shown, and the file that it is
- * in. That file is loaded when somebody opens the page, or is about to.
- */
+// Every address of the console: what a page takes from it, what is read first, and its file, which is loaded when it is opened.
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   // Pages differ for visitors, so who is here is known before the first one is drawn.

@@ -79,16 +79,20 @@ export function KeyForm({ create }: { create: Action<NewKey, CreatedKey> }) {
               defaultValue="50.00"
             />
           )}
-          <MoneyField
-            name="approval.aboveCents"
-            label="Ask me above"
-            hint="With 20.00, it awards a bid of $20.00 by itself, and asks you about one of $20.01. You answer under “Approvals”. Empty: it never asks."
-            defaultValue="20.00"
-            optional
-          />
+          <AskMeAbove />
         </>
       )}
       <Choices name="expiresAt" label="When it stops working" type="radio" chosen={["90"]} options={lifetimes} />
     </Form>
   );
 }
+
+const AskMeAbove = () => (
+  <MoneyField
+    name="approval.aboveCents"
+    label="Ask me above"
+    hint="With 20.00, it awards a bid of $20.00 by itself, and asks you about one of $20.01. You answer under “Approvals”. Empty: it never asks."
+    defaultValue="20.00"
+    optional
+  />
+);
