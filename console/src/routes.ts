@@ -146,14 +146,12 @@ const approvals = createRoute({
   path: "/approvals",
   component: lazyRouteComponent(() => import("./pages/approvals/index.tsx"), "Approvals"),
 });
-
 const approval = createRoute({
   getParentRoute: () => signedIn,
   path: "/approvals/$approvalId",
   loader: ({ context: { queryClient }, params }) => queryClient.ensureQueryData(approvalQuery(params.approvalId)),
   component: lazyRouteComponent(() => import("./pages/approvals/$approvalId.tsx"), "ReadApproval"),
 });
-
 const notifications = createRoute({
   getParentRoute: () => signedIn,
   path: "/notifications",
