@@ -58,6 +58,7 @@ export const errorCatalogue = {
   bid_invalid: { status: 409, message: "The bid is not active, or it belongs to another task." },
   active_bid_exists: { status: 409, message: "You already have an active bid on this task." },
   email_taken: { status: 409, message: "An account with this email address already exists." },
+  not_needed: { status: 409, message: "Your wallet has enough for the task: post it with POST /tasks." },
   limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   agreement_pending: {
     status: 409,

@@ -17,3 +17,33 @@ export const payoutWords = {
   paid: { title: "it was paid", text: "Your bank has it." },
   failed: { title: "it failed", text: "The money is back in your wallet. Check your bank details." },
 } as const;
+
+const unposted = (why: string) =>
+  `Your payment went through, but your task was not posted: ${why}. The money is in your wallet.`;
+
+/** Why the task of a top-up was not posted. */
+const notPosted = {
+  too_late: unposted("the payment came more than a day later"),
+  insufficient_funds: unposted("something else took the money that it needs"),
+  spam_guard: unposted("too many tasks were posted in a short time"),
+  account_inactive: unposted("your account is suspended"),
+  invalid_input: unposted("the rules for tasks have changed"),
+} as const;
+
+/** What became of a top-up. */
+export function creditedText({
+  taskId,
+  notPostedBecause,
+}: {
+  taskId?: string | undefined;
+  notPostedBecause?: keyof typeof notPosted | undefined;
+}): string {
+  if (notPostedBecause !== undefined) return notPosted[notPostedBecause];
+  return taskId === undefined ? "Your payment went through." : "Your payment went through, and your task is posted.";
+}
+
+/** What an agreement is about. */
+export const agreed = { extend: "more time", cancel: "to cancel", settle: "a settlement" } as const;
+
+/** How an agreement ended. */
+export const endOf = (status: string) => (status === "lapsed" ? "not answered in time" : status);

@@ -1,6 +1,6 @@
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
 import { hours, money, quoted, timeFor } from "./format.ts";
-import { answerWords, payoutWords } from "./statusWords.ts";
+import { agreed, answerWords, creditedText, endOf, payoutWords } from "./statusWords.ts";
 
 /** Who reads a notification. */
 export interface Reader {
@@ -44,7 +44,6 @@ interface Named {
 }
 
 const of = (data: { task: { title: string } }) => quoted(data.task.title);
-const agreed = { extend: "more time", cancel: "to cancel", settle: "a settlement" } as const;
 
 /** What each event is called, to those who are told of it. */
 const phrases: { [Type in LogEventType]: Phrases<Type> } = {
@@ -200,7 +199,7 @@ const phrases: { [Type in LogEventType]: Phrases<Type> } = {
   },
   "topup.credited": {
     title: ({ topup }) => `${money(topup.amountCents)} arrived in your wallet`,
-    text: () => "Your payment went through.",
+    text: creditedText,
     own: ({ topup }) => `topped up ${money(topup.amountCents)}`,
   },
   "topup.reversed": {
@@ -257,14 +256,12 @@ function termsOf(agreement: Data<"agreement.ended">["agreement"], reader: Reader
   return "";
 }
 
-const endOf = (status: Data<"agreement.ended">["agreement"]["status"]) =>
-  status === "lapsed" ? "not answered in time" : status;
-
 function pathOf({ data }: LogEvent): string {
   if ("task" in data) return `/app/tasks/${data.task.id}`;
   if ("message" in data) return `/app/messages/${data.message.bidId}`;
   if ("payout" in data) return "/app/wallet/payouts";
   if ("export" in data) return data.export.kind === "account" ? "/app/account" : "/app/wallet";
+  if ("taskId" in data && data.taskId !== undefined) return `/app/tasks/${data.taskId}`;
   if ("topup" in data) return "/app/wallet";
   if ("approval" in data) return `/app/approvals/${data.approval.id}`;
   return "key" in data ? "/app/keys" : "/app/account";

@@ -25,7 +25,7 @@ import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
 import { ChangeRound } from "./round.ts";
 import type { Task } from "./task.ts";
-import { CreditedTopup, TopupReversal } from "./topup.ts";
+import { CreditedTopup, NotPostedBecause, TopupReversal } from "./topup.ts";
 
 const theParties = "the buyer and the awarded bidder";
 
@@ -159,7 +159,11 @@ const logOnlyCatalogue = {
     when: "a top-up is credited to the wallet",
     to: "the wallet's owner",
     data: z
-      .object({ topup: CreditedTopup.meta({ description: "The top-up." }) })
+      .object({
+        topup: CreditedTopup.meta({ description: "The top-up." }),
+        taskId: idOf("task", "Of a top-up for a task: the task that was posted with it.").optional(),
+        notPostedBecause: NotPostedBecause.optional(),
+      })
       .meta({ id: "TopupEventData", description: "What events about a top-up have." }),
   },
   "topup.reversed": {
@@ -220,6 +224,8 @@ export interface EventRecords {
   message?: Omit<MessageExcerpt, "textTruncated">;
   topup?: CreditedTopup;
   reversal?: TopupReversal;
+  taskId?: string;
+  notPostedBecause?: NotPostedBecause;
   payout?: Payout;
   agreement?: Agreement;
   export?: ExportRecord;

@@ -149,3 +149,14 @@ export const taskInput = {
     example: 1,
   }),
 } as const;
+
+/** What a task is posted with. */
+export const CreateTask = z.strictObject({
+  title: taskInput.title,
+  description: taskInput.description,
+  acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
+  maxBudgetCents: taskInput.maxBudgetCents,
+  tags: taskInput.tags,
+  revisions: taskInput.revisions.optional(),
+});
+export type CreateTask = z.infer<typeof CreateTask>;

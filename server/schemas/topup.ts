@@ -24,3 +24,14 @@ export const TopupReversal = z
   })
   .meta({ id: "TopupReversal", description: "A movement that follows a refund or a chargeback of a top-up." });
 export type TopupReversal = z.infer<typeof TopupReversal>;
+
+/** Why the task of a top-up was not posted. The money is available all the same. */
+export const NotPostedBecause = z
+  .enum(["too_late", "insufficient_funds", "spam_guard", "account_inactive", "invalid_input"])
+  .meta({
+    description:
+      "`too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else took the " +
+      "money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.",
+    example: "too_late",
+  });
+export type NotPostedBecause = z.infer<typeof NotPostedBecause>;

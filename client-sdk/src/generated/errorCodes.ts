@@ -30,6 +30,7 @@ export const errorCodes: readonly ErrorCode[] = [
   "bid_invalid",
   "active_bid_exists",
   "email_taken",
+  "not_needed",
   "limit_reached",
   "agreement_pending",
   "already_rated",

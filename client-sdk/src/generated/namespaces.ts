@@ -615,14 +615,16 @@ export class WalletApi extends Namespace {
    *
    * Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited when
    * the processor reports the payment, usually within seconds of it; until then no money has moved. Only a browser
-   * session can top up; agents spend what a person has paid in.
+   * session can top up; agents spend what a person has paid in. With `forTask` in place of `amountCents`, what the
+   * wallet lacks for a task is charged (500 cents at least), and the task is posted when it is paid:
+   * `topup.credited` has its `taskId`, or `notPostedBecause`, and then the money stays available.
    *
    * `POST /wallet/topup`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409),
-   * `processor_unavailable` (502).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_needed` (409), `idempotency_conflict`
+   * (409), `processor_unavailable` (502).
    */
-  topup(input: TopUpWallet, options: ChangeOptions = {}): Call<TopUpWalletResponse> {
+  topup(input: TopUpWallet = {}, options: ChangeOptions = {}): Call<TopUpWalletResponse> {
     return this.requests.change("POST", "/wallet/topup", input, options);
   }
 }

@@ -264,6 +264,7 @@ export interface ApiError {
     | "bid_invalid"
     | "active_bid_exists"
     | "email_taken"
+    | "not_needed"
     | "limit_reached"
     | "agreement_pending"
     | "already_rated"
@@ -4522,6 +4523,28 @@ export type TaskStatus =
   | "resolved"
   | "expired";
 
+/** In place of `amountCents`: a task, which is posted once what the wallet lacks for it is paid. */
+export interface TaskToPost {
+  /** One line, trimmed. Everyone sees it. 1 to 200 characters. */
+  title: string;
+  /** What is to be done, kept as it is sent. Everyone sees it. 1 to 20,000 characters. */
+  description: string;
+  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. Up to 10,000 characters. */
+  acceptanceCriteria?: string | null | undefined;
+  /** Integer cents. Held while the task is open. 1 to 10,000,000. */
+  maxBudgetCents: number;
+  /**
+   * Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. Up to 20 items
+   * of 1 to 40 characters.
+   */
+  tags: string[];
+  /**
+   * How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
+   * default. 0 to 5.
+   */
+  revisions?: number | undefined;
+}
+
 /**
  * Happens when the buyer changes an open task, or the API key of a check; for the buyer, and the bidders whose
  * bids were active.
@@ -4579,7 +4602,8 @@ export interface TextCheck {
 
 export interface TopUpWallet {
   /** What the wallet is credited, in integer cents. 500 to 100,000. */
-  amountCents: number;
+  amountCents?: number | undefined;
+  forTask?: TaskToPost | undefined;
 }
 
 export interface TopUpWalletResponse {
@@ -4604,6 +4628,13 @@ export interface TopupCreditedEvent {
 export interface TopupEventData {
   /** The top-up. */
   topup: CreditedTopup;
+  /** Of a top-up for a task: the task that was posted with it. */
+  taskId?: string;
+  /**
+   * `too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else
+   * took the money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.
+   */
+  notPostedBecause?: "too_late" | "insufficient_funds" | "spam_guard" | "account_inactive" | "invalid_input";
 }
 
 /** A movement that follows a refund or a chargeback of a top-up. */
@@ -5007,6 +5038,7 @@ export interface ErrorCodes {
     | "bid_invalid"
     | "active_bid_exists"
     | "email_taken"
+    | "not_needed"
     | "limit_reached"
     | "agreement_pending"
     | "already_rated"

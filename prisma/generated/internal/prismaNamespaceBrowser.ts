@@ -685,6 +685,7 @@ export const TopupScalarFieldEnum = {
   nextCheckAt: 'nextCheckAt',
   expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
+  forTask: 'forTask',
   updatedAt: 'updatedAt'
 } as const
 

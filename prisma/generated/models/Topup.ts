@@ -85,6 +85,7 @@ export type TopupCountAggregateOutputType = {
   nextCheckAt: number
   expireRequestedAt: number
   createdAt: number
+  forTask: number
   updatedAt: number
   _all: number
 }
@@ -149,6 +150,7 @@ export type TopupCountAggregateInputType = {
   nextCheckAt?: true
   expireRequestedAt?: true
   createdAt?: true
+  forTask?: true
   updatedAt?: true
   _all?: true
 }
@@ -254,6 +256,7 @@ export type TopupGroupByOutputType = {
   nextCheckAt: Date
   expireRequestedAt: Date | null
   createdAt: Date
+  forTask: runtime.JsonValue | null
   updatedAt: Date
   _count: TopupCountAggregateOutputType | null
   _avg: TopupAvgAggregateOutputType | null
@@ -295,6 +298,7 @@ export type TopupWhereInput = {
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  forTask?: Prisma.JsonNullableFilter<"Topup">
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   exports?: Prisma.ExportListRelationFilter
@@ -316,6 +320,7 @@ export type TopupOrderByWithRelationInput = {
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  forTask?: Prisma.SortOrderInput | Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   exports?: Prisma.ExportOrderByRelationAggregateInput
@@ -340,6 +345,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  forTask?: Prisma.JsonNullableFilter<"Topup">
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   exports?: Prisma.ExportListRelationFilter
@@ -361,6 +367,7 @@ export type TopupOrderByWithAggregationInput = {
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  forTask?: Prisma.SortOrderInput | Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.TopupCountOrderByAggregateInput
   _avg?: Prisma.TopupAvgOrderByAggregateInput
@@ -387,6 +394,7 @@ export type TopupScalarWhereWithAggregatesInput = {
   nextCheckAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
+  forTask?: Prisma.JsonNullableWithAggregatesFilter<"Topup">
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
 }
 
@@ -404,6 +412,7 @@ export type TopupCreateInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
   exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
@@ -425,6 +434,7 @@ export type TopupUncheckedCreateInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
   receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
@@ -444,6 +454,7 @@ export type TopupUpdateInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
@@ -465,6 +476,7 @@ export type TopupUncheckedUpdateInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
   receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
@@ -485,6 +497,7 @@ export type TopupCreateManyInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
 }
 
@@ -502,6 +515,7 @@ export type TopupUpdateManyMutationInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -520,6 +534,7 @@ export type TopupUncheckedUpdateManyInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -553,6 +568,7 @@ export type TopupCountOrderByAggregateInput = {
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  forTask?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
 
@@ -688,6 +704,7 @@ export type TopupCreateWithoutUserInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
   receipt?: Prisma.ReceiptCreateNestedOneWithoutTopupInput
@@ -707,6 +724,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
   receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
@@ -756,6 +774,7 @@ export type TopupScalarWhereInput = {
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  forTask?: Prisma.JsonNullableFilter<"Topup">
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
 }
 
@@ -773,6 +792,7 @@ export type TopupCreateWithoutExportsInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
   receipt?: Prisma.ReceiptCreateNestedOneWithoutTopupInput
@@ -793,6 +813,7 @@ export type TopupUncheckedCreateWithoutExportsInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   receipt?: Prisma.ReceiptUncheckedCreateNestedOneWithoutTopupInput
 }
@@ -827,6 +848,7 @@ export type TopupUpdateWithoutExportsInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
   receipt?: Prisma.ReceiptUpdateOneWithoutTopupNestedInput
@@ -847,6 +869,7 @@ export type TopupUncheckedUpdateWithoutExportsInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
 }
@@ -865,6 +888,7 @@ export type TopupCreateWithoutReceiptInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
   exports?: Prisma.ExportCreateNestedManyWithoutTopupInput
@@ -885,6 +909,7 @@ export type TopupUncheckedCreateWithoutReceiptInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
   exports?: Prisma.ExportUncheckedCreateNestedManyWithoutTopupInput
 }
@@ -919,6 +944,7 @@ export type TopupUpdateWithoutReceiptInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
   exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
@@ -939,6 +965,7 @@ export type TopupUncheckedUpdateWithoutReceiptInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
 }
@@ -957,6 +984,7 @@ export type TopupCreateManyUserInput = {
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Date | string
 }
 
@@ -974,6 +1002,7 @@ export type TopupUpdateWithoutUserInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUpdateManyWithoutTopupNestedInput
   receipt?: Prisma.ReceiptUpdateOneWithoutTopupNestedInput
@@ -993,6 +1022,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   exports?: Prisma.ExportUncheckedUpdateManyWithoutTopupNestedInput
   receipt?: Prisma.ReceiptUncheckedUpdateOneWithoutTopupNestedInput
@@ -1012,6 +1042,7 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  forTask?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1061,6 +1092,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
+  forTask?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
@@ -1083,6 +1115,7 @@ export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
+  forTask?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["topup"]>
@@ -1102,6 +1135,7 @@ export type TopupSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
+  forTask?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["topup"]>
@@ -1121,10 +1155,11 @@ export type TopupSelectScalar = {
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
+  forTask?: boolean
   updatedAt?: boolean
 }
 
-export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
+export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "forTask" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   exports?: boolean | Prisma.Topup$exportsArgs<ExtArgs>
@@ -1160,6 +1195,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     nextCheckAt: Date
     expireRequestedAt: Date | null
     createdAt: Date
+    forTask: runtime.JsonValue | null
     updatedAt: Date
   }, ExtArgs["result"]["topup"]>
   composites: {}
@@ -1601,6 +1637,7 @@ export interface TopupFieldRefs {
   readonly nextCheckAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly expireRequestedAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Topup", 'DateTime'>
+  readonly forTask: Prisma.FieldRef<"Topup", 'Json'>
   readonly updatedAt: Prisma.FieldRef<"Topup", 'DateTime'>
 }
     

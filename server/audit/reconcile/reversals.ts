@@ -27,7 +27,7 @@ export async function reconcileReversals(
     await books.book(`refunds and disputes of ${paymentIntentId}`, async (tx) => {
       // In a dry run, the top-up is not credited yet.
       const session = missing.get(paymentIntentId);
-      if (session !== undefined) await settleSession(tx, session);
+      if (session !== undefined) await settleSession(tx, services, session);
       const topup = await findPaidTopup(tx, paymentIntentId);
       if (topup === null) return ignored("not credited");
       const outcomes = [];

@@ -13,10 +13,11 @@ const SESSIONS_AT_ONCE = 100;
  * their refunds and disputes are missing as well.
  */
 export async function reconcileTopups(
-  { database, processor }: Services,
+  services: Services,
   books: Bookkeeping,
   since: number,
 ): Promise<Map<string, CheckoutSession>> {
+  const { database, processor } = services;
   const missing = new Map<string, CheckoutSession>();
   for await (const sessions of groupsOf(processor.listCheckoutPayments(since), SESSIONS_AT_ONCE)) {
     const { credited, known, users } = await readKnown(database, sessions);
@@ -31,7 +32,7 @@ export async function reconcileTopups(
         continue;
       }
       if (paymentIntentId !== null) missing.set(paymentIntentId, session);
-      await books.book(subject, (tx) => settleSession(tx, session));
+      await books.book(subject, (tx) => settleSession(tx, services, session));
     }
   }
   return missing;

@@ -1,6 +1,6 @@
 import type { CheckoutSession, ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { OurId } from "../../gateways/snapshots.ts";
-import type { Services } from "../../services.ts";
+import type { Services, Settings } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { type EventOutcome, unexpected } from "../eventOutcome.ts";
@@ -12,17 +12,18 @@ import { applyCheckout, readCheckoutEvent, updateFromSession } from "./settle.ts
  * to the call that created it was lost, or the books are older than it. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function interpretCheckout(
-  { database, processor }: Services,
+  services: Services,
   event: Pick<ProcessorEvent, "type" | "data">,
 ): Promise<(tx: Transaction) => Promise<EventOutcome> | EventOutcome> {
+  const { database, processor } = services;
   const update = readCheckoutEvent(event);
   if (update === null) return () => unexpected("not a checkout session");
   const [known] = await database.query(sql`
     SELECT id FROM topups WHERE session_id = ${update.sessionId}
        OR (id = ${update.topupId}::uuid AND session_id IS NOT NULL)`);
-  if (known || update.topupId === null) return (tx) => applyCheckout(tx, update);
+  if (known || update.topupId === null) return (tx) => applyCheckout(tx, services, update);
   const session = await processor.getCheckoutSession(update.sessionId);
-  return (tx) => settleSession(tx, session);
+  return (tx) => settleSession(tx, services, session);
 }
 
 /**
@@ -30,9 +31,13 @@ export async function interpretCheckout(
  * of the database to an earlier time, the top-up is stored first: its metadata, which only our API key can write, names it and
  * its user. A session of a user whom the books do not know is not booked.
  */
-export async function settleSession(tx: Transaction, session: CheckoutSession): Promise<EventOutcome> {
+export async function settleSession(
+  tx: Transaction,
+  services: { settings: Pick<Settings, "spamGuard"> },
+  session: CheckoutSession,
+): Promise<EventOutcome> {
   if (session.paymentStatus === "paid") await adoptTopup(tx, session);
-  return applyCheckout(tx, updateFromSession(session));
+  return applyCheckout(tx, services, updateFromSession(session));
 }
 
 async function adoptTopup(tx: Transaction, session: CheckoutSession): Promise<void> {

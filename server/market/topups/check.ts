@@ -48,7 +48,7 @@ export async function checkTopup(services: Services, { topupId }: { topupId: str
     if (topup.toExpire && session?.status === "open") session = await expireSession(services, topup.id, session);
     if (session !== null) {
       stillOpen = session.status === "open";
-      await database.transaction((tx) => applyCheckout(tx, updateFromSession(session)));
+      await database.transaction((tx) => applyCheckout(tx, services, updateFromSession(session)));
     }
   } catch (error) {
     if (error instanceof ProcessorRefused) log.error({ topupId, error }, "the lookup of a top-up was refused");

@@ -1,5 +1,6 @@
 import { ProcessorRefused } from "../../gateways/processorErrors.ts";
 import type { CheckoutSession } from "../../gateways/processorRecords.ts";
+import type { CreateTask } from "../../schemas/task.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
@@ -19,10 +20,13 @@ export interface TopupRecord {
   currency: string;
   successUrl: string;
   cancelUrl: string;
+  /** What is posted once it is paid; null for nothing. */
+  forTask: CreateTask | null;
 }
 
 export const topupColumns = sql`
-  id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
+  id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl",
+  for_task AS "forTask"`;
 
 /**
  * Stores a top-up before its checkout page is opened, or returns the one with this id that an earlier attempt has stored.
@@ -34,15 +38,15 @@ export async function recordTopup(
   topup: Omit<TopupRecord, "id"> & { id: string | null },
   now: Date,
 ): Promise<TopupRecord> {
-  const { id, userId, amountCents, currency, successUrl, cancelUrl } = topup;
+  const { id, userId, amountCents, currency, successUrl, cancelUrl, forTask } = topup;
   const unanswered = new Date(now.getTime() + UNANSWERED_SECONDS * 1000).toISOString();
   await lockUser(tx, userId);
   const recorded = await queryOne<TopupRecord>(
     tx,
     sql`
-    INSERT INTO topups (id, user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
+    INSERT INTO topups (id, user_id, amount_cents, currency, success_url, cancel_url, for_task, next_check_at)
     VALUES (coalesce(${id}::uuid, uuid_v7()), ${userId}::uuid, ${amountCents}, ${currency}, ${successUrl}, ${cancelUrl},
-            ${unanswered}::timestamptz)
+            ${forTask && JSON.stringify(forTask)}::jsonb, ${unanswered}::timestamptz)
     ON CONFLICT (id) DO UPDATE SET next_check_at = topups.next_check_at
     RETURNING ${topupColumns}`,
   );
@@ -62,7 +66,7 @@ export async function recordTopup(
  */
 export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {
   const { database, processor } = services;
-  const { id: topupId, ...parameters } = topup;
+  const { id: topupId, forTask: _, ...parameters } = topup;
   return processor
     .createCheckoutSession({ topupId, ...parameters, idempotencyKey: `topup-${topupId}` })
     .catch(async (error: unknown) => {

@@ -29,7 +29,7 @@ export async function settlePaidTopup(
   if (known !== null) return known;
   const session = await processor.findCheckoutSession(paymentIntentId);
   if (session === null) return "notOurs";
-  await database.transaction((tx) => settleSession(tx, session));
+  await database.transaction((tx) => settleSession(tx, services, session));
   const [ours] = await database.query(sql`
     SELECT id FROM topups
     WHERE session_id = ${session.id} OR (id = ${OurId.parse(session.topupId)}::uuid AND session_id IS NULL)`);

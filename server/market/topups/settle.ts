@@ -1,9 +1,11 @@
 import { z } from "zod";
 import type { CheckoutSession, ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { OurId, Related } from "../../gateways/snapshots.ts";
+import type { Settings } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
+import { postForTopup } from "./forTask.ts";
 
 /** The state of a top-up's checkout, from an event or a response of the processor. */
 interface CheckoutUpdate {
@@ -59,7 +61,11 @@ export function updateFromSession(session: CheckoutSession): CheckoutUpdate {
  * once, because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a
  * payment.
  */
-export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Promise<EventOutcome> {
+export async function applyCheckout(
+  tx: Transaction,
+  { settings }: { settings: Pick<Settings, "spamGuard"> },
+  update: CheckoutUpdate,
+): Promise<EventOutcome> {
   const [topup] = await tx.query<{
     id: string;
     userId: string;
@@ -69,9 +75,12 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
     sessionId: string | null;
     paymentIntentId: string | null;
     createdAt: string;
+    forTask: unknown;
+    isLate: boolean;
   }>(sql`
     SELECT id, user_id AS "userId", created_at AS "createdAt", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
-           payment_intent_id AS "paymentIntentId" FROM topups
+           payment_intent_id AS "paymentIntentId", for_task AS "forTask",
+           created_at < service_now() - interval '24 hours' AS "isLate" FROM topups
     WHERE session_id = ${update.sessionId} OR id = ${update.topupId}::uuid FOR UPDATE`);
   // Without one of our ids, the session is for something else on the same processor account.
   if (!topup) return update.topupId === null ? notOurs : unexpected("no such top-up");
@@ -99,7 +108,8 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
     if (entry === null) return ignored("already credited");
     const { id, createdAt } = topup;
     const credited = { id, sessionId: update.sessionId, amountCents, createdAt };
-    tx.events.record("topup.credited", { topup: credited }, [topup.userId]);
+    const posted = topup.forTask === null ? {} : await postForTopup(tx, settings, topup);
+    tx.events.record("topup.credited", { topup: credited, ...posted }, [topup.userId]);
     return applied("credited");
   }
   if (topup.status === "paid" || update.result === "open") return ignored("nothing new");

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { openCheckout, recordCheckout, recordTopup } from "../../market/topups/checkout.ts";
+import { missingFor } from "../../market/topups/forTask.ts";
 import { Currency } from "../../schemas/common.ts";
+import { CreateTask } from "../../schemas/task.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
@@ -16,8 +18,10 @@ export const topup = sessionOnly
     description:
       "Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited " +
       "when the processor reports the payment, usually within seconds of it; until then no money has moved. Only a " +
-      "browser session can top up; agents spend what a person has paid in.",
-    errors: ["processor_unavailable"],
+      "browser session can top up; agents spend what a person has paid in. With `forTask` in place of `amountCents`, what the wallet " +
+      "lacks for a task is charged (500 cents at least), and the task is posted when it is paid: `topup.credited` has its `taskId`, or " +
+      "`notPostedBecause`, and then the money stays available.",
+    errors: ["not_needed", "processor_unavailable"],
     hasNoDryRun: true,
   })
   .input(
@@ -27,7 +31,12 @@ export const topup = sessionOnly
           .int()
           .min(500)
           .max(100_000)
-          .meta({ description: "What the wallet is credited, in integer cents.", example: 5_000 }),
+          .meta({ description: "What the wallet is credited, in integer cents.", example: 5_000 })
+          .optional(),
+        forTask: CreateTask.meta({
+          id: "TaskToPost",
+          description: "In place of `amountCents`: a task, which is posted once what the wallet lacks for it is paid.",
+        }).optional(),
       })
       .meta({ id: "TopUpWallet" }),
   )
@@ -46,11 +55,17 @@ export const topup = sessionOnly
   )
   .mutation(async ({ ctx, input }) => {
     const { publicUrl } = ctx.settings;
+    const { forTask = null } = input;
+    if ((input.amountCents === undefined) === (forTask === null)) {
+      const message = "Send exactly one of amountCents and forTask.";
+      throw new ApiError("invalid_input", { issues: [{ path: "amountCents", message }] });
+    }
     const topupId = await ctx.claim(async (claim) => {
       const parameters = {
         id: claim.id,
         userId: ctx.userId,
-        amountCents: input.amountCents,
+        amountCents: input.amountCents ?? (await missingFor(ctx.database, ctx.userId, forTask?.maxBudgetCents ?? 0)),
+        forTask,
         currency: Currency,
         successUrl: `${publicUrl}/topup/done`,
         cancelUrl: `${publicUrl}/topup/cancelled`,

@@ -243,7 +243,7 @@ class AnswerQuestionResponse(Model):
 class ApiError(Model):
     """The body of every error."""
 
-    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "checks_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "approval_required", "approval_declined", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "approval_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
+    error: Literal["invalid_input", "budget_locked_by_bids", "revisions_locked_by_bids", "checks_locked_by_bids", "price_above_budget", "sample_too_large", "delivery_too_large", "file_too_large", "invalid_token", "invalid_url", "unauthenticated", "invalid_credentials", "second_factor_required", "insufficient_funds", "ledger_failed", "forbidden", "missing_scope", "spend_limit", "approval_required", "approval_declined", "not_found", "method_not_allowed", "wrong_status", "bid_invalid", "active_bid_exists", "email_taken", "not_needed", "limit_reached", "agreement_pending", "already_rated", "no_revisions_left", "already_disputed", "second_factor_exists", "account_in_use", "bid_changed", "approval_changed", "idempotency_conflict", "cursor_expired", "onboarding_required", "onboarding_incomplete", "payload_too_large", "unsupported_media_type", "rate_limited", "spam_guard", "internal_error", "processor_unavailable", "unavailable"] | str
     """A stable code to program against."""
     message: str
     """What is wrong and what to do, for people. It may change."""
@@ -3500,6 +3500,27 @@ says why. `disputed`: a moderator decides. `resolved`: a moderator has decided, 
 """
 
 
+class TaskToPost(Model):
+    """In place of `amount_cents`: a task, which is posted once what the wallet lacks for it is paid."""
+
+    title: str
+    """One line, trimmed. Everyone sees it. 1 to 200 characters."""
+    description: str
+    """What is to be done, kept as it is sent. Everyone sees it. 1 to 20,000 characters."""
+    acceptance_criteria: str | None = None
+    """What the delivery must fulfil. Signed-in users see it. Null or empty for none. Up to 10,000 characters."""
+    max_budget_cents: int
+    """Integer cents. Held while the task is open. 1 to 10,000,000."""
+    tags: list[str]
+    """Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. Up to 20 items
+    of 1 to 40 characters.
+    """
+    revisions: int | None = None
+    """How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
+    default. 0 to 5.
+    """
+
+
 class TaskUpdatedEvent(Model):
     """Happens when the buyer changes an open task, or the API key of a check; for the buyer, and the bidders whose
     bids were active.
@@ -3577,6 +3598,12 @@ class TopupEventData(Model):
 
     topup: CreditedTopup
     """The top-up."""
+    task_id: str | None = None
+    """Of a top-up for a task: the task that was posted with it."""
+    not_posted_because: Literal["too_late", "insufficient_funds", "spam_guard", "account_inactive", "invalid_input"] | str | None = None
+    """`too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else
+    took the money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.
+    """
 
 
 class TopupReversal(Model):
@@ -3958,6 +3985,7 @@ ErrorCode: TypeAlias = Literal[
     "bid_invalid",
     "active_bid_exists",
     "email_taken",
+    "not_needed",
     "limit_reached",
     "agreement_pending",
     "already_rated",

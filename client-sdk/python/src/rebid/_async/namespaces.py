@@ -126,6 +126,7 @@ if TYPE_CHECKING:
         SubscribePushResponse,
         SuspendUserResponse,
         TaskListItem,
+        TaskToPost,
         TestClockResponse,
         TestWebhookResponse,
         TopUpWalletResponse,
@@ -910,26 +911,30 @@ class AsyncWalletApi(_AsyncNamespace):
     async def topup(
         self,
         *,
-        amount_cents: int,
+        amount_cents: int | None = None,
+        for_task: TaskToPost | None = None,
         **options: Unpack[ChangeOptions],
     ) -> TopUpWalletResponse:
         """Top up my wallet.
 
         Opens a checkout page of the payment processor: send the browser to `checkout_url`. The wallet is credited
         when the processor reports the payment, usually within seconds of it; until then no money has moved. Only a
-        browser session can top up; agents spend what a person has paid in.
+        browser session can top up; agents spend what a person has paid in. With `for_task` in place of
+        `amount_cents`, what the wallet lacks for a task is charged (500 cents at least), and the task is posted
+        when it is paid: `topup.credited` has its `task_id`, or `not_posted_because`, and then the money stays
+        available.
 
         `POST /wallet/topup`. With a browser session; API keys are refused.
 
         - `amount_cents`: What the wallet is credited, in integer cents. 500 to 100,000.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409),
-        `processor_unavailable` (502).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_needed` (409), `idempotency_conflict`
+        (409), `processor_unavailable` (502).
         """
         return await self._transport.call(
             "POST",
             "/wallet/topup",
-            {"amountCents": amount_cents},
+            {**given(amountCents=amount_cents, forTask=for_task)},
             options,
             "keyed",
             records.TopUpWalletResponse,
