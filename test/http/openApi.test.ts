@@ -483,6 +483,8 @@ function undocumented(value: unknown, schema: Schema, path = ""): string[] {
   }
   if (typeof value !== "object" || value === null) return [];
   const properties = (schema.properties ?? {}) as Record<string, Schema>;
+  // Whatever an operation takes or returns, which its own schema documents.
+  if (schema.properties === undefined && typeof schema.additionalProperties === "object") return [];
   return Object.entries(value).flatMap(([key, inner]) =>
     properties[key] === undefined ? [`${path}.${key}`] : undocumented(inner, properties[key], `${path}.${key}`),
   );

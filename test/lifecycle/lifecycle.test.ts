@@ -35,6 +35,9 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
 
 /** What takes a fault, a race, a setting or many uploads: other tests provoke it. */
 const provokedElsewhere = [
+  ...["create", "update", "award", "accept"].flatMap((name) =>
+    ["approval_declined", "approval_required", "limit_reached"].map((code) => `tasks.${name}: ${code}`),
+  ),
   "auth.login: second_factor_required",
   "keys.create: limit_reached",
   "tasks.create: spam_guard",

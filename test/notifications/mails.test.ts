@@ -6,6 +6,7 @@ import { remind } from "../../server/notifications/reminders.ts";
 import { tendMails } from "../../server/notifications/tend.ts";
 import { latestEight } from "../../server/notifications/zones.ts";
 import { sql } from "../../server/store/connection.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { createReachable, planMails, sendMails } from "../factories/mails.ts";
 import { tellAll } from "../factories/notifications.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -18,6 +19,7 @@ import {
   placeBid,
   postTask,
   propose,
+  taskInput,
 } from "../factories/tasks.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
 import { listMails } from "../setup/mails.ts";
@@ -170,6 +172,14 @@ describe("what is no longer true is not sent", () => {
     const { message } = (await worker.post(`/bids/${bid.id}/messages`, { text: "Hello." })).body;
     const read = () => owner.post(`/bids/${bid.id}/messages/read`, { upTo: message.id });
     expect(await sentAfter(owner, "message.posted", read)).not.toContain("message.posted");
+  });
+
+  test("a request of one's agent that was answered", async () => {
+    const [owner] = await pair();
+    const agent = await createAgent(service, owner, 0);
+    const { id } = askedIn(await agent.post("/tasks", taskInput()));
+    const decline = () => owner.post(`/approvals/${id}/decline`, { reason: "Not today." });
+    expect(await sentAfter(owner, "approval.requested", decline)).not.toContain("approval.requested");
   });
 
   test("history stays true, and is sent", async () => {

@@ -21,6 +21,7 @@ test("everything that asks for something is looked at again: test/notifications/
   const asking = [...waits.text.matchAll(/WHEN '(\w+\.\w+)'/g)].map(([, type]) => type);
   expect(asking.toSorted()).toEqual([
     "agreement.proposed",
+    "approval.requested",
     "bid.received",
     "delivery.posted",
     "message.posted",

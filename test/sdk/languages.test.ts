@@ -44,7 +44,9 @@ test("every operation is a method in both languages, with and without asyncio", 
 });
 
 test("what is written by hand beside the operations is there in both languages", async () => {
-  const files = await Promise.all(["tasks", "bids", "messages", "events"].map((name) => read(`src/${name}.ts`)));
+  const files = await Promise.all(
+    ["tasks", "bids", "messages", "events", "approvals"].map((name) => read(`src/${name}.ts`)),
+  );
   const typescript = files.flatMap((source) => [...typescriptMethods(source)]);
   // These only narrow what is generated, which the generator does in Python.
   const narrowed = ["Tasks.award", "Events.list"];
@@ -52,7 +54,8 @@ test("what is written by hand beside the operations is there in both languages",
   expect(pythonMethods(await python("_async/resources.py"))).toEqual(expected);
   // Type checkers would see the class that is generated.
   const generated = await python("_async/namespaces.py");
-  for (const name of ["tasks", "bids", "messages", "events"]) expect(generated).not.toContain(`self.${name} = `);
+  for (const name of ["tasks", "bids", "messages", "events", "approvals"])
+    expect(generated).not.toContain(`self.${name} = `);
 });
 
 test("the client without asyncio is derived from the other one", async () => {
