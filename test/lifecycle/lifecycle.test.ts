@@ -40,6 +40,7 @@ const provokedElsewhere = [
   ),
   "auth.login: second_factor_required",
   "keys.create: limit_reached",
+  "tasks.update: checks_locked_by_bids",
   "tasks.create: spam_guard",
   "tasks.create: spend_limit",
   "tasks.update: spend_limit",
@@ -51,9 +52,9 @@ const provokedElsewhere = [
 
 test("the lifecycle calls every operation that belongs to it, and provokes every error that these declare", async () => {
   const played = await playLifecycle(service, callOverRest, "whole-run");
-  // Disputes, ratings, payouts, statements, webhooks, the second factor, giving back, and leaving have tests of their own.
+  // Disputes, ratings, payouts, statements, checks of a delivery, webhooks, the second factor, giving back, and leaving have tests of their own.
   const belongs =
-    /^auth\.(signup|login|me|logout)$|^keys\.|^wallet\.(?!statements)|^bids\.(?!giveBack)|^tasks\.(list|create|read|update|cancel|award|accept)$/;
+    /^auth\.(signup|login|me|logout)$|^keys\.|^wallet\.(?!statements)|^bids\.(?!giveBack|deliveryPreflight)|^tasks\.(list|create|read|update|cancel|award|accept)$/;
   const missed = routes
     .filter(({ procedurePath }) => belongs.test(procedurePath))
     .flatMap((route) => {

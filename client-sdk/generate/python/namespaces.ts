@@ -10,7 +10,7 @@ import { capitalised } from "./models.ts";
 const insisted: Record<string, readonly string[]> = { "tasks.award": ["expectedPriceCents"] };
 
 /** Their classes have more than their procedures: \`_async/resources.py\` extends them. */
-const extended = ["tasks", "bids", "messages", "events"];
+const extended = ["tasks", "bids", "messages", "events", "approvals"];
 
 /** The file with a class for each namespace, for asyncio. The other one is derived from it. */
 export function printNamespaces(): string {

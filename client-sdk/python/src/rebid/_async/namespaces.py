@@ -3421,7 +3421,6 @@ class AsyncNamespaces:
     def __init__(self, transport: AsyncTransport) -> None:
         self.auth = AsyncAuthApi(transport)
         self.keys = AsyncKeysApi(transport)
-        self.approvals = AsyncApprovalsApi(transport)
         self.wallet = AsyncWalletApi(transport)
         self.questions = AsyncQuestionsApi(transport)
         self.notifications = AsyncNotificationsApi(transport)

@@ -3421,7 +3421,6 @@ class Namespaces:
     def __init__(self, transport: Transport) -> None:
         self.auth = AuthApi(transport)
         self.keys = KeysApi(transport)
-        self.approvals = ApprovalsApi(transport)
         self.wallet = WalletApi(transport)
         self.questions = QuestionsApi(transport)
         self.notifications = NotificationsApi(transport)
