@@ -3,11 +3,20 @@ import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
+import { askedIn, createAgent } from "../approvals/agents.ts";
 import { askedQuestion } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
-import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, taskInRound } from "../factories/tasks.ts";
+import {
+  awardedTask,
+  deliveredTask,
+  disputedTask,
+  placeBid,
+  postTask,
+  taskInput,
+  taskInRound,
+} from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
@@ -55,6 +64,7 @@ const ids = {
   accepted: "",
   disputed: "",
   dispute: "",
+  approval: "",
   webhook: "",
 };
 const people = {} as Record<Exclude<Who, "visitor"> | "suspect" | "suspended", TestPerson>;
@@ -125,6 +135,10 @@ const forms: readonly FormCase[] = [
     ...{ operation: "questions.answer", as: "buyer", path: () => `/tasks/${ids.asked}`, submit: "Publish the answer" },
     open: press("Answer"),
     shownAt: () => `/tasks/${ids.asked}`,
+  },
+  {
+    ...{ operation: "approvals.decline", as: "buyer", path: () => `/approvals/${ids.approval}`, submit: "Decline" },
+    shownAt: () => `/approvals/${ids.approval}`,
   },
   { operation: "payouts.create", as: "buyer", path: () => "/wallet/payouts", submit: "Request the payout" },
   {
@@ -203,6 +217,7 @@ const withoutFields = [
   "agreements.accept",
   "agreements.decline",
   "agreements.withdraw",
+  "approvals.approve",
   "bids.withdraw",
   "keys.revoke",
   "tasks.accept",
@@ -254,7 +269,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       sql`UPDATE payout_accounts SET active = true WHERE user_id = ${buyer.id}::uuid`,
     );
     const webhook = await buyer.post("/webhooks", { url: "https://example.com/hook", events: ["bid.received"] });
+    const agent = await createAgent(service, buyer, 0);
+    const approval = askedIn(await agent.post("/tasks", taskInput()));
     Object.assign(ids, {
+      approval: approval.id,
       webhook: webhook.body.id,
       open: open.id,
       asked,

@@ -58,6 +58,7 @@ function plausible(path: string, name: string): fc.Arbitrary<unknown> | null {
   // By chance, nobody would ever sign in.
   if (path === "/auth/login" && name === "email") return known("emails");
   if (path === "/auth/login" && name === "password") return known("passwords");
+  if (path === "/tasks/{id}/checks/key" && name === "name") return fc.constant("Tests");
   if (name === "email") return fc.oneof(known("emails"), fc.constantFrom("nobody@example.com", "ADA@EXAMPLE.COM"));
   if (name === "endpoint") return fc.constantFrom("https://93.184.216.34/push/1", "https://93.184.216.34/push/2");
   if (name === "url") return fc.constantFrom("https://example.com/hook", "https://93.184.216.34/", "http://localhost/");
@@ -69,6 +70,10 @@ const secondIds: Record<string, string> = {
   "/tasks/{id}/award": "bidId",
   "/bids/{id}/sample/finalize": "storageKey",
   "/bids/{id}/delivery/finalize": "storageKey",
+  "/bids/{id}/delivery/preflight": "storageKey",
+  "/approvals/{id}/approve": "seen",
+  "/deliveries/{id}/checks": "name",
+  "/tasks/{id}/checks/key": "keyId",
   "/bids/{id}/files/finalize": "storageKey",
   "/bids/{id}/messages/read": "upTo",
   "/tasks/{id}/files/finalize": "storageKey",

@@ -1,3 +1,4 @@
+import { hashApiKey } from "../../server/auth/apiKeys.ts";
 import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import { systemClock } from "../../server/gateways/clock.ts";
 import { scopes } from "../../server/schemas/scope.ts";
@@ -17,6 +18,7 @@ import {
   upload,
 } from "../factories/tasks.ts";
 import type { Credentials } from "../setup/client.ts";
+import { agreeOnChecks, askForApprovals } from "./askedFor.ts";
 import { type Known, pairPool } from "./values.ts";
 
 const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
@@ -150,6 +152,7 @@ export class World {
     }
     await this.#refillChangesOfMind();
     await this.#refillTalk();
+    await this.#refillAskedFor();
     // As a worker would, of which this service has none.
     await tellAll({ services: { database: this.#database, clock: systemClock, mail: null } });
     for (const { get } of [buyer, bidder]) this.learn((await get("/notifications")).body);
@@ -193,6 +196,19 @@ export class World {
       const { body } = await from.post(`/bids/${bid.id}/messages`, { text: "Which Finnish?" });
       this.#addPair("/bids/{id}/messages/read", bid.id, body.message.id);
     }
+  }
+
+  /** Approvals that wait for their owner, and deliveries that are checked. */
+  async #refillAskedFor(): Promise<void> {
+    const { buyer, bidder } = this.#people;
+    const raw = this.#credentials.buyerKey.authorization?.slice("Bearer ".length) ?? "";
+    const [key] = await this.#database.query<{ id: string }>(
+      sql`SELECT id FROM api_keys WHERE key_hash = ${hashApiKey(raw)} AND revoked_at IS NULL`,
+    );
+    const { records, pairs } = await askForApprovals(this.url, buyer);
+    for (const record of records) this.learn(record);
+    const checked = key === undefined ? [] : await agreeOnChecks(this.url, buyer, bidder, key.id);
+    for (const { path, first, second } of [...pairs, ...checked]) this.#addPair(path, first, second);
   }
 
   /** Remembers the ids in a response's body: those of `task` or `tasks` as tasks, and a bare `id` as `kind`. */

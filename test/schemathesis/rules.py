@@ -44,6 +44,16 @@ ISSUES = re.compile(
             r"Of (ledger|statement|receipt|account): ",
             r"(A statement needs|Only a statement has) it",
             r"`(settle|extend|cancel)` (takes no|needs)",
+            # Checks of a delivery.
+            r"Must be one of your API keys with the scope check:write",
+            r"Cannot be used: ",
+            r"Needs at least one check that is required",
+            r"(min\w+ must be at most max\w+|needs a bound)",
+            r"must (refer only to its own parts|have different names)",
+            r"The task has no external check of this name",
+            # A top-up for a task.
+            r"Send exactly one of amountCents and forTask",
+            r"Your wallet lacks \d+ cents for it",
         ]
     )
 )
