@@ -308,6 +308,15 @@ describe("a discrepancy of one cent is found", () => {
       "UPDATE tasks SET closed_because = NULL WHERE closed_because = 'agreed' AND status = 'resolved'",
     ],
     ...damagesOf(
+      "each task that checks accepted had all required checks passed, and no change was asked for",
+      "UPDATE tasks SET accepted_by = 'checks' WHERE status = 'accepted'",
+    ),
+    ...damagesOf(
+      "each accepted task says who accepted it, and no other task does",
+      "UPDATE tasks SET accepted_at = NULL WHERE status = 'accepted'",
+      "UPDATE tasks SET accepted_by = 'buyer' WHERE status = 'awarded'",
+    ),
+    ...damagesOf(
       "each task has the rounds of changes that it counts, and only the one that it is in has not ended",
       "UPDATE tasks SET revisions_used = 2 WHERE status = 'awarded' AND revisions_used = 1",
       "UPDATE tasks SET revisions_used = 0 WHERE status = 'delivered' AND revisions_used = 1",

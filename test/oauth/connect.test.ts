@@ -1,7 +1,9 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Client as FormerClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FormerTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useConsole, type Visitor } from "../console/visitor.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { hasBrowser } from "../setup/browser.ts";
@@ -9,13 +11,20 @@ import { useService } from "../setup/testService.ts";
 import { clientsFile } from "./clientsFile.ts";
 import { useDocumentSite } from "./documentServer.ts";
 
-const redirectUri = "http://127.0.0.1:9/callback";
-const former = { client_id: "former", client_name: "A client of 2025", redirect_uris: [redirectUri] };
+/** Where the programs wait for a person to come back; of a loopback address, the port may differ. */
+let redirectUri = "";
+const former = { client_id: "former", client_name: "A client of 2025", redirect_uris: ["http://127.0.0.1/callback"] };
 const service = useService({
   resolve: async () => ["127.0.0.1"],
   settings: { webhookAllowInsecure: true, oauthClientsFile: clientsFile([former]) },
 });
 const site = useDocumentSite();
+const program = createServer((_, response) => response.end("You can close this page."));
+beforeAll(async () => {
+  await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
+  redirectUri = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`; // a server that listens to TCP has one
+});
+afterAll(() => new Promise((resolve) => program.close(resolve)));
 
 /** What a host keeps for the official client's own OAuth support. */
 class Memory {
@@ -58,9 +67,9 @@ async function consent(visitor: Visitor, asked: URL | undefined, press: "Allow" 
       if (request.url().startsWith(redirectUri)) resolve(new URL(request.url()));
     });
   });
-  await visitor.page.route(`${redirectUri}**`, (route) => route.fulfill({ body: "You can close this page." }));
   await visitor.page.goto(asked?.href ?? "");
   await visitor.button(press).click();
+  await visitor.page.getByText("You can close this page.").waitFor();
   return back;
 }
 
@@ -101,7 +110,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
 
     const visitor = await signIn(person, memory.asked);
     await visitor.heading(`Connect ${new URL(site.url).host}?`).waitFor();
-    await visitor.sees("127.0.0.1:9");
+    await visitor.sees(new URL(redirectUri).host);
     await visitor.sees("Official client");
     await visitor.isAccessible();
     await visitor.fits();

@@ -3,6 +3,7 @@
 import { sql } from "../../server/store/connection.ts";
 import { askedIn, createAgent } from "../approvals/agents.ts";
 import { browserSubscription } from "../factories/browsers.ts";
+import { awardedWithChecks, externalCheck, reportingKey } from "../factories/checks.ts";
 import { addBriefFile, askedQuestion, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { toldOnce } from "../factories/notifications.ts";
@@ -10,6 +11,7 @@ import { createPayee } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
   awardedTask,
+  deliver,
   deliveredTask,
   disputedTask,
   disputeReason,
@@ -22,6 +24,7 @@ import {
 } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
 import type { Input } from "../setup/operations.ts";
+import { eventually } from "../setup/processorControl.ts";
 import type { TestService } from "../setup/testService.ts";
 
 export const webhookHost = "hooks.example.com";
@@ -91,6 +94,29 @@ export const arrangements: Record<string, Arrange> = {
     const caller = await createPerson(service, { cents: 10_000 });
     const agent = await createAgent(service, caller, 0);
     return { caller, input: { id: askedIn(await agent.post("/tasks", taskInput())).id, reason: "Too expensive." } };
+  },
+  "deliveries.report": async (service) => {
+    const { buyer, bidder } = await between(service, async () => null);
+    const { id, credentials } = await reportingKey(service, buyer);
+    const { bid } = await awardedWithChecks(buyer, bidder, { checks: [externalCheck(id)] });
+    const delivery = await deliver(bidder, bid.id);
+    // That a key was used is written beside what it does.
+    await rest(service.url, "GET", "/wallet", { credentials });
+    await eventually(
+      async () => (await buyer.get("/keys")).body.keys.find((each: { id: string }) => each.id === id).lastUsedAt,
+      (lastUsedAt) => lastUsedAt !== null,
+    );
+    return {
+      caller: { ...buyer, session: credentials, key: credentials },
+      input: { id: delivery.id, name: "Tests", conclusion: "passed" },
+    };
+  },
+  "tasks.setCheckKey": async (service) => {
+    const { buyer, bidder } = await between(service, async () => null);
+    const [ended, other] = [await reportingKey(service, buyer), await reportingKey(service, buyer)];
+    const { task } = await awardedWithChecks(buyer, bidder, { checks: [externalCheck(ended.id)] });
+    await buyer.delete(`/keys/${ended.id}`);
+    return { caller: buyer, input: { id: task.id, name: "Tests", keyId: other.id } };
   },
   "wallet.topup": async (service) => ({ caller: await createPerson(service), input: { amountCents: 5_000 } }),
   "tasks.create": async (service) => ({

@@ -66,7 +66,13 @@ test("what asks the outside world, gives out an address, or is about accounts an
       ...["wallet.topup", "payouts.onboarding", "payouts.create", "webhooks.create", "webhooks.test"],
       "notifications.subscribePush",
       "approvals.approve",
-      ...["bids.sampleInit", "bids.sampleFinalize", "bids.deliveryInit", "bids.deliveryFinalize"],
+      ...[
+        "bids.sampleInit",
+        "bids.sampleFinalize",
+        "bids.deliveryInit",
+        "bids.deliveryFinalize",
+        "bids.deliveryPreflight",
+      ],
       ...["tasks.fileInit", "tasks.fileFinalize", "messages.fileInit", "messages.fileFinalize"],
     ].sort(),
   );

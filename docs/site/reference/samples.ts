@@ -63,7 +63,9 @@ export function typescriptSample(document: Document, route: Route): string {
   const success = mediaOf(successOf(document, route)?.content)?.media.schema;
   const target = success === undefined ? {} : resolve(document, success);
   const [only, ...others] = Object.keys(target.properties ?? {});
-  const result = only === undefined ? "" : others.length === 0 ? `const { ${only} } = ` : "const answer = ";
+  // `export` is a word of the language.
+  const isName = others.length === 0 && only !== "export";
+  const result = only === undefined ? "" : isName ? `const { ${only} } = ` : "const answer = ";
   return `${result}await ${method}(${fields.length === 0 ? "" : `{\n${fields.join("\n")}\n}`});`;
 }
 

@@ -74,14 +74,14 @@ CREATE TRIGGER topups_paid AFTER UPDATE OF status ON topups FOR EACH ROW
 CREATE TRIGGER payouts_paid AFTER UPDATE OF state ON payouts FOR EACH ROW
   WHEN (NEW.state = 'paid' AND OLD.state <> NEW.state) EXECUTE FUNCTION note_receipt();
 
-CREATE INDEX ledger_transfers_task_idx ON ledger_transfers (task_id) WHERE task_id IS NOT NULL;
-
 -- When a subject was paid; null if it was not. A payout was when its bank had it, everything else when the ledger's entry was made.
 CREATE FUNCTION receipt_paid_at(r receipts) RETURNS timestamptz LANGUAGE sql STABLE AS $$
   SELECT CASE
     WHEN r.task_id IS NOT NULL THEN (
-      SELECT e.created_at FROM ledger_transfers x JOIN ledger_entries e ON e.transfer_id = x.id AND e.kind = 'task_payment'
-      WHERE x.task_id = r.task_id ORDER BY e.created_at LIMIT 1)
+      SELECT e.created_at FROM tasks t JOIN ledger_entries e ON e.user_id = t.buyer_id AND e.kind = 'task_payment'
+      JOIN ledger_transfers x ON x.id = e.transfer_id
+      WHERE t.id = r.task_id AND x.task_id = t.id AND e.created_at >= t.closed_at - interval '1 hour'
+      ORDER BY e.created_at LIMIT 1)
     WHEN r.topup_id IS NOT NULL THEN (
       SELECT e.created_at FROM topups t JOIN ledger_transfers x ON x.external_ref = t.payment_intent_id
       JOIN ledger_entries e ON e.transfer_id = x.id AND e.kind = 'topup' AND e.bucket <> 'outside'
