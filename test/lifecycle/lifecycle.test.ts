@@ -46,6 +46,7 @@ const provokedElsewhere = [
   "tasks.update: spend_limit",
   "tasks.award: bid_changed",
   "tasks.award: ledger_failed",
+  "wallet.topup: not_needed",
   "wallet.topup: processor_unavailable",
   "bids.sampleFinalize: sample_too_large",
 ];

@@ -56,6 +56,7 @@ const differences: Record<string, { request?: Difference; response?: Difference 
       revisions: undefined,
     },
   },
+  "wallet.topup": { request: { forTask: undefined } },
   "tasks.cancel": { response: { task: { status: "cancelled", closedAt: now, closedBecause: "cancelled" } } },
   "tasks.award": { response: { task: awarded, awardedBid: wonBid } },
   "tasks.accept": { response: { task: { ...delivered, status: "accepted", acceptedAt: now, closedAt: now } } },
