@@ -1,7 +1,10 @@
+import { hashApiKey } from "../../server/auth/apiKeys.ts";
+import { sql } from "../../server/store/connection.ts";
+import type { Database } from "../../server/store/database.ts";
 import { awardedWithChecks, externalCheck, reportingKey } from "../factories/checks.ts";
 import type { TestPerson } from "../factories/people.ts";
 import { deliver, taskInput, upload } from "../factories/tasks.ts";
-import { rest } from "../setup/client.ts";
+import { type Credentials, rest } from "../setup/client.ts";
 
 /** Two values that only together name what is there, at a path. */
 export interface Pair {
@@ -49,3 +52,23 @@ export async function agreeOnChecks(
     { path: "/bids/{id}/delivery/preflight", first: orphaned.bid.id, second: storageKey },
   ];
 }
+
+/** The id of the API key that these credentials are; null once it is revoked. */
+export async function findKeyId(database: Database, { authorization }: Credentials): Promise<string | null> {
+  const keyHash = hashOf(authorization);
+  const [key] = await database.query<{ id: string }>(
+    sql`SELECT id FROM api_keys WHERE key_hash = ${keyHash} AND revoked_at IS NULL`,
+  );
+  return key?.id ?? null;
+}
+
+/** Makes one key report the checks that another one reported. */
+export async function passOnChecks(database: Database, from: Credentials, to: Credentials): Promise<void> {
+  await database.query(sql`
+    UPDATE tasks SET check_keys = jsonb_build_object('Tests', next.id)
+    FROM api_keys last, api_keys next
+    WHERE last.key_hash = ${hashOf(from.authorization)} AND next.key_hash = ${hashOf(to.authorization)}
+      AND tasks.check_keys ->> 'Tests' = last.id::text`);
+}
+
+const hashOf = (authorization = "") => hashApiKey(authorization.slice("Bearer ".length));

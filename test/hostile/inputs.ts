@@ -61,6 +61,7 @@ function plausible(path: string, name: string): fc.Arbitrary<unknown> | null {
   if (path === "/tasks/{id}/checks/key" && name === "name") return fc.constant("Tests");
   if (name === "email") return fc.oneof(known("emails"), fc.constantFrom("nobody@example.com", "ADA@EXAMPLE.COM"));
   if (name === "endpoint") return fc.constantFrom("https://93.184.216.34/push/1", "https://93.184.216.34/push/2");
+  if (name === "detailsUrl") return fc.constantFrom("https://ci.example.com/runs/7", "http://ci.example.com/");
   if (name === "url") return fc.constantFrom("https://example.com/hook", "https://93.184.216.34/", "http://localhost/");
   return null;
 }

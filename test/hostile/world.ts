@@ -1,4 +1,3 @@
-import { hashApiKey } from "../../server/auth/apiKeys.ts";
 import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import { systemClock } from "../../server/gateways/clock.ts";
 import { scopes } from "../../server/schemas/scope.ts";
@@ -18,7 +17,7 @@ import {
   upload,
 } from "../factories/tasks.ts";
 import type { Credentials } from "../setup/client.ts";
-import { agreeOnChecks, askForApprovals } from "./askedFor.ts";
+import { agreeOnChecks, askForApprovals, findKeyId, passOnChecks } from "./askedFor.ts";
 import { type Known, pairPool } from "./values.ts";
 
 const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
@@ -201,13 +200,10 @@ export class World {
   /** Approvals that wait for their owner, and deliveries that are checked. */
   async #refillAskedFor(): Promise<void> {
     const { buyer, bidder } = this.#people;
-    const raw = this.#credentials.buyerKey.authorization?.slice("Bearer ".length) ?? "";
-    const [key] = await this.#database.query<{ id: string }>(
-      sql`SELECT id FROM api_keys WHERE key_hash = ${hashApiKey(raw)} AND revoked_at IS NULL`,
-    );
+    const keyId = await findKeyId(this.#database, this.#credentials.buyerKey);
     const { records, pairs } = await askForApprovals(this.url, buyer);
     for (const record of records) this.learn(record);
-    const checked = key === undefined ? [] : await agreeOnChecks(this.url, buyer, bidder, key.id);
+    const checked = keyId === null ? [] : await agreeOnChecks(this.url, buyer, bidder, keyId);
     for (const { path, first, second } of [...pairs, ...checked]) this.#addPair(path, first, second);
   }
 
@@ -235,7 +231,9 @@ export class World {
       caller === "ownOrigin" ? ["stranger" as const] : caller === "twoCookies" ? ["buyer" as const] : [caller];
     if (name === "buyerKey" || name === "bidderKey") {
       const owner = this.#people[name === "buyerKey" ? "buyer" : "bidder"];
+      const old = this.#credentials[name];
       this.#credentials[name] = await createKey(this.url, await this.#sessionOf(owner.id));
+      await passOnChecks(this.#database, old, this.#credentials[name]);
       return;
     }
     if (name !== "buyer" && name !== "bidder" && name !== "stranger" && name !== "moderator") return;

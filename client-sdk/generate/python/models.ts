@@ -25,7 +25,7 @@ type as \`UnknownEvent\`.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, Union
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
@@ -151,9 +151,13 @@ function typeOf(event: string): string {
 
 function printDeclaration(name: string, schema: Schema, inner: InnerRecord[]): string {
   if (isRecord(schema)) return printRecord(name, schema, inner);
-  // Forward references to classes would need quotes.
+  // Evaluated where it stands, unlike a field's annotation: a class further down needs quotes, and `Union` takes them.
   const { text } = annotationOf(schema, name, "output", inner);
-  return `${name}: TypeAlias = ${JSON.stringify(text) === `"${text}"` ? `"${text}"` : text}\n${docstring([schema.description], "")}`;
+  const members = text.split(" | ");
+  const value = !members.every((member) => /^[A-Z]\w+$/.test(member))
+    ? text
+    : `Union[${members.map((member) => `"${member}"`).join(", ")}]`;
+  return `${name}: TypeAlias = ${value}\n${docstring([schema.description], "")}`;
 }
 
 function printRecord(

@@ -51,6 +51,7 @@ const tagDescriptions: Record<string, string> = {
   fees: "What the platform takes of a task's price.",
   exports: "Files that you take away.",
   agreements: "What the two sides of an awarded task propose to each other: more time, an end, or a settlement.",
+  deliveries: "The checks that a delivery is judged by, tried and reported.",
   disputes: "For deliveries that are not what was agreed.",
   events: "What concerns you, in one order: the same events that webhooks send, and more.",
   users: "What is public about people, and the work of moderators.",

@@ -9,7 +9,7 @@ type as `UnknownEvent`.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, Union
 
 from pydantic import Discriminator, Tag, TypeAdapter
 
@@ -797,7 +797,7 @@ class ChangesRequestedEventData(Model):
     """Present, and true, if `reason` has only the first 500 characters."""
 
 
-Check: TypeAlias = "TypeCheck | SizeCheck | TextCheck | JsonSchemaCheck | CsvCheck | ImageCheck | ArchiveCheck | Sha256Check | ExternalCheck"
+Check: TypeAlias = Union["TypeCheck", "SizeCheck", "TextCheck", "JsonSchemaCheck", "CsvCheck", "ImageCheck", "ArchiveCheck", "Sha256Check", "ExternalCheck"]
 """How a delivery is judged in one respect; `kind` says which fields it has."""
 
 
@@ -1845,7 +1845,7 @@ class InputIssue(Model):
     """What is wrong, and what is allowed instead."""
 
 
-JsonObject: TypeAlias = "dict[str, Any]"
+JsonObject: TypeAlias = dict[str, Any]
 """An object of whatever operation it belongs to."""
 
 
@@ -2364,7 +2364,7 @@ class NewArchiveCheck(Model):
     """Names that the zip archive must have, exactly. 1 to 100 items of 1 to 500 characters."""
 
 
-NewCheck: TypeAlias = "NewTypeCheck | NewSizeCheck | NewTextCheck | NewJsonSchemaCheck | NewCsvCheck | NewImageCheck | NewArchiveCheck | NewSha256Check | NewExternalCheck"
+NewCheck: TypeAlias = Union["NewTypeCheck", "NewSizeCheck", "NewTextCheck", "NewJsonSchemaCheck", "NewCsvCheck", "NewImageCheck", "NewArchiveCheck", "NewSha256Check", "NewExternalCheck"]
 """A check to agree on; `kind` says which fields it has."""
 
 
