@@ -156,8 +156,8 @@ export const listOf = <Value extends string>(
   const list = z
     .array(z.enum(values), { error: must(`be a list of: ${values.join(", ")}`) })
     .min(1)
-    .overwrite((given) => [...new Set(given)])
-    .max(values.length);
+    .max(values.length)
+    .overwrite((given) => [...new Set(given)]);
   const split = (given: unknown) => (typeof given === "string" && inQuery.test(given) ? given.split(/, */) : given);
   return z
     .preprocess(split, list)
