@@ -129,6 +129,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "auth.close": ["account_in_use", () => ({ password: stranger.password })],
   "keys.create": ["own view", () => ({ label: "mine", scopes: [] })],
   "keys.list": ["own view", () => ({})],
+  "keys.activity": ["not_found", ({ keyId }) => ({ id: keyId })],
   "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
   "approvals.list": ["own view", () => ({})],
   "approvals.read": ["not_found", ({ approvalId }) => ({ id: approvalId })],

@@ -164,6 +164,7 @@ export const lifecycle: Step[] = [
   },
   { name: "key", as: "buyer", call: "keys.create", input: { label: " laptop ", scopes: ["bid:write", "bid:write"] } },
   { name: "keys", as: "buyer", call: "keys.list" },
+  { name: "activity", as: "buyer", call: "keys.activity", input: { id: "$key.id" } },
   {
     name: "keyMintsNoKey",
     as: "buyer's key",
@@ -553,6 +554,7 @@ export const lifecycle: Step[] = [
   { name: "biddersLedger", as: "bidder", call: "wallet.ledger", input: { limit: 1 } },
 
   // The end.
+  { name: "activityOfOthers", as: "rival", call: "keys.activity", input: { id: "$key.id" }, error: "not_found" },
   { name: "revokeOthers", as: "rival", call: "keys.revoke", input: { id: "$key.id" }, error: "not_found" },
   { name: "revoked", as: "buyer", call: "keys.revoke", input: { id: "$key.id" } },
   { name: "revokedKey", as: "buyer's key", call: "wallet.read", error: "unauthenticated" },

@@ -85,9 +85,54 @@ test("a document that changes is not believed until the known one is old: no new
   expect((await begin(clientId)).headers.get("location") ?? "").toContain("/oauth/consent/");
 });
 
-test("a site that does not answer is given up on after 5 seconds", { timeout: 20_000 }, async () => {
+test("a site that does not answer is given up on after 5 seconds, and not asked again for the page that says so", {
+  timeout: 20_000,
+}, async () => {
   const clientId = newClient();
+  const before = site.requests;
   site.answer = (response) => void response.writeHead(200, { "content-type": "application/json" }).write("{");
+  expect((await begin(clientId)).status).toBe(400);
+  expect(site.requests - before).toBe(1);
+});
+
+test.each([
+  ["", 61],
+  ["max-age=600", 601],
+  ["public, max-age=31536000", 86_401],
+  ["no-store", 61],
+  ["max-age=1", 61],
+])(
+  "a document with Cache-Control %j is fetched anew %i seconds later by the service's clock",
+  async (cacheControl, later) => {
+    const clientId = newClient();
+    const { document } = site;
+    site.answer = (response) =>
+      response
+        .writeHead(200, { "content-type": "application/json", ...(cacheControl && { "cache-control": cacheControl }) })
+        .end(JSON.stringify(document));
+    const before = site.requests;
+    const beginAgain = async () => {
+      expect((await begin(clientId)).headers.get("location") ?? "").toContain("/oauth/consent/");
+      return site.requests - before;
+    };
+    expect(await beginAgain()).toBe(1);
+    service.clock.advance(later - 2);
+    expect(await beginAgain()).toBe(1);
+    service.clock.advance(2);
+    expect(await beginAgain()).toBe(2);
+  },
+);
+
+test("a document that failed is tried again after ten seconds, and a new redirect counts once the old document has ended", async () => {
+  const clientId = newClient();
+  site.answer = (response) => response.writeHead(503).end();
+  expect((await begin(clientId)).status).toBe(400);
+  site.answer = null;
+  service.clock.advance(11);
+  expect((await begin(clientId)).headers.get("location") ?? "").toContain("/oauth/consent/");
+  site.document = { ...site.document, redirect_uris: ["https://new.example/cb"] };
+  service.clock.advance(61);
+  expect((await begin(clientId, "https://new.example/cb")).headers.get("location") ?? "").toContain("/oauth/consent/");
   expect((await begin(clientId)).status).toBe(400);
 });
 

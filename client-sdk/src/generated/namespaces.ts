@@ -85,6 +85,8 @@ import type {
   ListExports,
   ListExportsResponse,
   ListedLedgerEntry,
+  ListKeyActivity,
+  ListKeyActivityResponse,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
   ListMessages,
@@ -484,6 +486,21 @@ export class KeysApi extends Namespace {
    */
   list(options: RequestOptions = {}): Call<ListApiKeysResponse> {
     return this.requests.read("/keys", {}, options);
+  }
+
+  /**
+   * List what a key did.
+   *
+   * Lists the latest 50 things that one of your API keys or connected apps did in the last 30 days, newest first, as
+   * the event log recorded them. It does not list reads, nor changes without events, such as uploads. A key that has
+   * ended keeps its list.
+   *
+   * `GET /keys/{id}/activity`. With a browser session; API keys are refused.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404).
+   */
+  activity(input: ListKeyActivity, options: RequestOptions = {}): Call<ListKeyActivityResponse> {
+    return this.requests.read("/keys/{id}/activity", input, options);
   }
 
   /**

@@ -83,6 +83,8 @@ import type {
   ListEvents,
   ListExports,
   ListExportsResponse,
+  ListKeyActivity,
+  ListKeyActivityResponse,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
   ListMessages,
@@ -259,6 +261,8 @@ export type RebidRouter = TRPCBuiltRouter<
       create: Mutation<CreateApiKey, CreatedApiKey>;
       /** List my API keys. */
       list: Query<NoInput, ListApiKeysResponse>;
+      /** List what a key did. */
+      activity: Query<ListKeyActivity, ListKeyActivityResponse>;
       /** Revoke an API key. */
       revoke: Mutation<RevokeApiKey, void>;
     };

@@ -103,6 +103,13 @@ export interface AccountSuspendedEventData {
   user: Person;
 }
 
+/** The task that something was about. */
+export interface ActedOnTask {
+  id: string;
+  /** The task's title now. */
+  title: string;
+}
+
 export interface AdvanceTestClock {
   /** Weeks, days, hours, minutes and seconds, in this order. */
   advance: string;
@@ -2178,6 +2185,53 @@ export interface JsonSchemaCheck {
   schema: Record<string, unknown>;
 }
 
+/** Something that an API key or a connected app did. */
+export interface KeyAct {
+  id: string;
+  /** The types of its events, in their order. */
+  types: (
+    | "task.created"
+    | "bid.received"
+    | "task.awarded"
+    | "delivery.posted"
+    | "task.accepted"
+    | "task.disputed"
+    | "task.dispute_resolved"
+    | "task.updated"
+    | "task.cancelled"
+    | "task.settled"
+    | "agreement.proposed"
+    | "agreement.ended"
+    | "task.expired"
+    | "task.changes_requested"
+    | "task.changes_declined"
+    | "bid.updated"
+    | "bid.withdrawn"
+    | "bid.rejected"
+    | "sample.posted"
+    | "delivery.checked"
+    | "rating.posted"
+    | "question.asked"
+    | "question.answered"
+    | "message.posted"
+    | "topup.credited"
+    | "topup.reversed"
+    | "payout.updated"
+    | "export.ready"
+    | "approval.requested"
+    | "approval.decided"
+    | "key.created"
+    | "password.changed"
+    | "account.suspended"
+  )[];
+  /** The task that it was about; null if there is none. */
+  task: ActedOnTask | null;
+  /** Whether the key had asked, and its owner approved it. */
+  approved: boolean;
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+}
+
 /** Above which amount an API key has to ask its owner. */
 export interface KeyApproval {
   /** You are asked about whatever holds, commits or pays more than this, in integer cents. */
@@ -2436,6 +2490,15 @@ export interface ListExportsResponse {
   exports: ExportRecord[];
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
+}
+
+export interface ListKeyActivity {
+  id: string;
+}
+
+export interface ListKeyActivityResponse {
+  /** Newest first. */
+  activity: KeyAct[];
 }
 
 export interface ListLedgerEntries {

@@ -38,6 +38,7 @@ export type Payout = Outputs["payouts"]["list"]["payouts"][number];
 export type BankDetails = Outputs["payouts"]["list"]["bankDetails"];
 export type Approval = Outputs["approvals"]["read"]["approval"];
 export type ApiKey = Outputs["keys"]["list"]["keys"][number];
+export type KeyAct = Outputs["keys"]["activity"]["activity"][number];
 export type Webhook = Outputs["webhooks"]["list"]["webhooks"][number];
 export type WebhookDelivery = Outputs["webhooks"]["deliveries"]["deliveries"][number];
 export type DisputeItem = Outputs["disputes"]["list"]["disputes"][number];

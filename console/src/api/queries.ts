@@ -211,6 +211,12 @@ export const keysQuery = queryOptions({
   queryFn: ({ signal }) => api.keys.list.query(undefined, { signal }),
 });
 
+export const keyActivityQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["keys", id, "activity"],
+    queryFn: ({ signal }) => api.keys.activity.query({ id }, { signal }),
+  });
+
 export const webhooksQuery = queryOptions({
   queryKey: ["webhooks"],
   queryFn: ({ signal }) => api.webhooks.list.query(undefined, { signal }),

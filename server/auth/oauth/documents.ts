@@ -1,16 +1,62 @@
+import type { Clock } from "../../gateways/clock.ts";
 import type { Egress } from "../../gateways/egress.ts";
 import { readClient } from "./clients.ts";
 
 /** Source: docs/contract.md "Connected apps". */
 const MAX_BYTES = 10 * 1024;
 const TIMEOUT_MS = 5_000;
-export const MAX_CACHE_SECONDS = 86_400;
+const MAX_KEPT_SECONDS = 86_400;
+const MIN_KEPT_SECONDS = 60;
+/** An authorization request and its error page look a client up more than once. */
+const FAILURE_KEPT_SECONDS = 10;
+const MAX_KEPT = 100;
+
+interface Fetched {
+  text: string;
+  keptSeconds: number;
+}
+
+interface Kept {
+  fetched: Promise<Fetched>;
+  untilMs: number;
+}
 
 /**
- * Fetches a client's metadata document through the guard that webhooks have, and returns of it only what the service uses. The
- * library checks the address before and the document's `client_id` after. Rejects whatever is no such document.
+ * Returns what fetches clients' metadata documents, and keeps the latest of them: its own memory and not the library's, which
+ * knows only the machine's clock.
  */
-export async function fetchDocument(egress: Egress, url: string): Promise<Response> {
+export function openDocuments({ egress, clock }: { egress: Egress; clock: Clock }): (url: string) => Promise<Response> {
+  const all = new Map<string, Kept>();
+  const keep = (url: string): Kept => {
+    const nowMs = clock.now().getTime();
+    const known = all.get(url);
+    if (known !== undefined && known.untilMs > nowMs) return known;
+    const until = (seconds: number) => clock.now().getTime() + seconds * 1_000;
+    const kept = { fetched: fetchDocument(egress, url), untilMs: Number.POSITIVE_INFINITY };
+    kept.fetched.then(
+      ({ keptSeconds }) => (kept.untilMs = until(keptSeconds)),
+      () => (kept.untilMs = until(FAILURE_KEPT_SECONDS)),
+    );
+    all.delete(url);
+    all.set(url, kept);
+    // The first of a Map is the oldest.
+    for (const oldest of all.keys()) {
+      if (all.size <= MAX_KEPT) break;
+      all.delete(oldest);
+    }
+    return kept;
+  };
+  return async (url) => {
+    const { text } = await keep(url).fetched;
+    return new Response(text, { headers: { "content-type": "application/json" } });
+  };
+}
+
+/**
+ * Fetches a document through the guard that webhooks have, and returns of it only what the service uses. The library checks
+ * the address before and the document's `client_id` after. Rejects whatever is no such document.
+ */
+async function fetchDocument(egress: Egress, url: string): Promise<Fetched> {
   if (!url.startsWith("https://")) throw new Error("A client's document must be at an https address.");
   const { statusCode, headers, body } = await egress.get(url, { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS });
   const type = headers["content-type"] ?? "";
@@ -23,6 +69,10 @@ export async function fetchDocument(egress: Egress, url: string): Promise<Respon
   if (secret !== undefined || client.token_endpoint_auth_method !== "none") {
     throw new Error("A public document can name no secret.");
   }
-  const cacheControl = headers["cache-control"];
-  return Response.json(client, { headers: cacheControl === undefined ? {} : { "cache-control": cacheControl } });
+  return { text: JSON.stringify(client), keptSeconds: keptSecondsOf(headers["cache-control"]) };
+}
+
+function keptSecondsOf(cacheControl = ""): number {
+  const asked = Number(/(?:^|,)\s*max-age\s*=\s*(\d+)/i.exec(cacheControl)?.[1] ?? MIN_KEPT_SECONDS);
+  return Math.max(MIN_KEPT_SECONDS, Math.min(MAX_KEPT_SECONDS, asked));
 }

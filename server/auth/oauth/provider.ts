@@ -7,7 +7,7 @@ import { scopes } from "../../schemas/scope.ts";
 import type { Connection } from "../../store/connection.ts";
 import { generateAccessToken } from "./accessTokens.ts";
 import { type ClientMetadata, DEVICE_GRANT } from "./clients.ts";
-import { fetchDocument, MAX_CACHE_SECONDS } from "./documents.ts";
+import { openDocuments } from "./documents.ts";
 import { READ } from "./grants.ts";
 import { Records } from "./records.ts";
 import { resourceOf } from "./resources.ts";
@@ -83,7 +83,8 @@ const unusedKey = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).priva
 const SESSION_COOKIE = "rebid_oauth_session";
 
 function configurationOf(options: OAuthOptions): Configuration {
-  const { clients, egress } = options;
+  const { clients } = options;
+  const readDocument = openDocuments(options);
   return {
     adapter: (kind: string) => new Records(kind, options),
     clients: [...clients],
@@ -97,7 +98,7 @@ function configurationOf(options: OAuthOptions): Configuration {
     allowOmittingSingleRegisteredRedirectUri: false,
     expiresWithSession: () => false,
     features: featuresOf(options),
-    fetch: (url) => fetchDocument(egress, `${url}`),
+    fetch: (url) => readDocument(`${url}`),
     findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     interactions: { url: (_context, { uid }) => consentPath(uid) },
     issueRefreshToken: (_context, client) => client.grantTypeAllowed("refresh_token"),
@@ -144,7 +145,8 @@ function featuresOf({ publicUrl }: OAuthOptions): Configuration["features"] {
     clientIdMetadataDocument: {
       enabled: true,
       ack: "draft-02",
-      cacheDuration: { min: 60, max: MAX_CACHE_SECONDS },
+      // `openDocuments` keeps them, by the service's clock.
+      cacheDuration: { min: 0, max: 0 },
       allowFetch: () => true,
       allowClient: () => true,
     },

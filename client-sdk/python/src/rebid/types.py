@@ -114,6 +114,14 @@ class AccountSuspendedEventData(Model):
     """Whose account it is."""
 
 
+class ActedOnTask(Model):
+    """The task that something was about."""
+
+    id: str
+    title: str
+    """The task's title now."""
+
+
 class Agreement(Model):
     """What one side of an awarded task proposes, until the other side agrees or not."""
 
@@ -1862,6 +1870,20 @@ class JsonSchemaCheck(Model):
     """A JSON Schema, 2020-12, of at most 64 kB, whose `$ref` stay within it."""
 
 
+class KeyAct(Model):
+    """Something that an API key or a connected app did."""
+
+    id: str
+    types: list[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str]
+    """The types of its events, in their order."""
+    task: ActedOnTask | None
+    """The task that it was about; null if there is none."""
+    approved: bool
+    """Whether the key had asked, and its owner approved it."""
+    created_at: datetime
+    """When it happened. ISO 8601."""
+
+
 class KeyApproval(Model):
     """Above which amount an API key has to ask its owner."""
 
@@ -2010,6 +2032,11 @@ class ListExportsResponse(Model):
     """Newest first."""
     next_cursor: str | None
     """Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page."""
+
+
+class ListKeyActivityResponse(Model):
+    activity: list[KeyAct]
+    """Newest first."""
 
 
 class ListLedgerEntriesResponse(Model):

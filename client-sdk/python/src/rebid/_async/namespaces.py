@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         ListConversationsResponse,
         ListDisputesResponse,
         ListExportsResponse,
+        ListKeyActivityResponse,
         ListLedgerEntriesResponse,
         ListMessagesResponse,
         ListModerationActionsResponse,
@@ -666,6 +667,30 @@ class AsyncKeysApi(_AsyncNamespace):
             options,
             "read",
             records.ListApiKeysResponse,
+        )
+
+    async def activity(
+        self,
+        id: str,
+        **options: Unpack[RequestOptions],
+    ) -> ListKeyActivityResponse:
+        """List what a key did.
+
+        Lists the latest 50 things that one of your API keys or connected apps did in the last 30 days, newest
+        first, as the event log recorded them. It does not list reads, nor changes without events, such as uploads.
+        A key that has ended keeps its list.
+
+        `GET /keys/{id}/activity`. With a browser session; API keys are refused.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `not_found` (404).
+        """
+        return await self._transport.call(
+            "GET",
+            "/keys/{id}/activity",
+            {"id": id},
+            options,
+            "read",
+            records.ListKeyActivityResponse,
         )
 
     async def revoke(
