@@ -34,7 +34,7 @@ test("what a key asked and its owner approved is the key's, and says so; the lis
   const { id } = askedIn(await agent.post("/tasks", taskInput()));
   expect((await approve(owner, id)).status).toBe(200);
   const read = async () => (await owner.get(`/keys/${agent.keyId}/activity`)).body.activity;
-  expect(await read()).toMatchObject([{ types: ["task.created"], approved: true }]);
+  expect(await read()).toMatchObject([{ types: ["task.created", "approval.decided"], approved: true }]);
   await owner.delete(`/keys/${agent.keyId}`);
   expect(await read()).toHaveLength(1);
   service.clock.advance(31 * 86_400);
