@@ -10,6 +10,7 @@ export const approvableOperations = [
   "payouts.create",
   "agreements.propose",
   "agreements.accept",
+  "deliveries.report",
 ] as const;
 export type ApprovableOperation = (typeof approvableOperations)[number];
 
@@ -61,6 +62,9 @@ export const Approval = z
     createdAt: Timestamp.meta({ description: "When it was first asked." }),
     expiresAt: Timestamp.meta({ description: "Until when it can be answered." }),
     decidedAt: Timestamp.nullable().meta({ description: "When it stopped being pending.", example: null }),
+    decidedBy: idOf("user")
+      .nullable()
+      .meta({ description: "Who approved or declined it; null if it ended without an answer.", example: null }),
   })
   .meta({ id: "Approval", description: "What an API key asks its owner, and the answer." });
 export type Approval = z.infer<typeof Approval>;

@@ -17,6 +17,7 @@ test.each([
   ["tasks.fileInit", file],
   ["tasks.fileFinalize", { storageKey: `briefs/${id}/${id}` }],
   ["agreements.propose", { kind: "cancel", reason: "We both want out of it." }],
+  ["tasks.setCheckKey", { name: "Tests", keyId: id }],
   ["approvals.read", {}],
   ["approvals.approve", { seen: "x" }],
   ["approvals.decline", { reason: "No." }],

@@ -12,7 +12,7 @@ export interface TestAgent {
   get(path: string): Promise<Answer>;
 }
 
-const everything = ["task:write", "bid:write", "payouts:write", "agreement:write", "message:write"];
+const everything = ["task:write", "bid:write", "payouts:write", "agreement:write", "message:write", "check:write"];
 
 export async function createAgent(
   service: TestService,
@@ -44,7 +44,7 @@ export async function ownerAndAgent(service: TestService, aboveCents: number | n
 }
 
 /** Of an answer that asks. */
-export function askedIn(answer: Answer): { id: string; url: string; expiresAt: string } {
+export function askedIn(answer: Pick<Answer, "status" | "body">): { id: string; url: string; expiresAt: string } {
   expect([answer.status, answer.body.error]).toEqual([403, "approval_required"]);
   return answer.body.approval;
 }

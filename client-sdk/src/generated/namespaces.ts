@@ -1569,12 +1569,14 @@ export class DeliveriesApi extends Namespace {
    *
    * Reports what your own program found about a delivery, with the API key that the task names for the check;
    * another key or a session is `forbidden`. The last report counts, until the task is accepted, disputed or sent
-   * back. Wait for `delivery.posted`, download the delivery, and report.
+   * back. Wait for `delivery.posted`, download the delivery, and report. With `acceptOnChecks`, the report that
+   * leaves no required check open pays the price.
    *
    * `POST /deliveries/{id}/checks`. An API key needs the scope `check:write`.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `approval_required` (403), `approval_declined`
+   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached` (409),
+   * `idempotency_conflict` (409).
    */
   report(input: ReportCheck, options: TryOptions = {}): Call<ReportCheckResponse> {
     return this.requests.change("POST", "/deliveries/{id}/checks", input, options);

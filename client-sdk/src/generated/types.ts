@@ -379,7 +379,8 @@ export interface Approval {
     | "tasks.accept"
     | "payouts.create"
     | "agreements.propose"
-    | "agreements.accept";
+    | "agreements.accept"
+    | "deliveries.report";
   /** What would happen, in one sentence. Titles and names in it were written by users. */
   summary: string;
   /** What it holds, commits or pays, in integer cents. */
@@ -405,6 +406,8 @@ export interface Approval {
   expiresAt: string;
   /** When it stopped being pending. ISO 8601. */
   decidedAt: string | null;
+  /** Who approved or declined it; null if it ended without an answer. */
+  decidedBy: string | null;
 }
 
 /**
@@ -440,7 +443,8 @@ export interface ApprovalExcerpt {
     | "tasks.accept"
     | "payouts.create"
     | "agreements.propose"
-    | "agreements.accept";
+    | "agreements.accept"
+    | "deliveries.report";
   /** What would happen, in one sentence. Titles and names in it were written by users. */
   summary: string;
   /** What it holds, commits or pays, in integer cents. */
@@ -462,6 +466,8 @@ export interface ApprovalExcerpt {
   expiresAt: string;
   /** When it stopped being pending. ISO 8601. */
   decidedAt: string | null;
+  /** Who approved or declined it; null if it ended without an answer. */
+  decidedBy: string | null;
 }
 
 /** Happens when an API key asks its owner to approve something; for the sessions of the key's owner, and the key. */
@@ -1523,7 +1529,8 @@ export interface ErrorApproval {
     | "tasks.accept"
     | "payouts.create"
     | "agreements.propose"
-    | "agreements.accept";
+    | "agreements.accept"
+    | "deliveries.report";
   /** What would happen, in one sentence. Titles and names in it were written by users. */
   summary?: string;
   /** What it holds, commits or pays, in integer cents. */
@@ -1549,6 +1556,8 @@ export interface ErrorApproval {
   expiresAt?: string;
   /** When it stopped being pending. ISO 8601. */
   decidedAt?: string | null;
+  /** Who approved or declined it; null if it ended without an answer. */
+  decidedBy?: string | null;
   /** With `approval_required`: the page on which the owner answers. */
   url?: string;
 }
@@ -1683,7 +1692,8 @@ export interface ExportedApproval {
     | "tasks.accept"
     | "payouts.create"
     | "agreements.propose"
-    | "agreements.accept";
+    | "agreements.accept"
+    | "deliveries.report";
   /** What would happen, in one sentence. Titles and names in it were written by users. */
   summary: string;
   /** What it holds, commits or pays, in integer cents. */
@@ -1707,6 +1717,8 @@ export interface ExportedApproval {
   expiresAt: string;
   /** When it stopped being pending. ISO 8601. */
   decidedAt: string | null;
+  /** Who approved or declined it; null if it ended without an answer. */
+  decidedBy: string | null;
 }
 
 /** A file that was uploaded, without its bytes. */

@@ -50,7 +50,7 @@ export const statusAt = (now: Date): Sql => {
 export const approvalColumns = (now: Date): Sql => sql`
   a.id, a.user_id AS "userId", a.key_id AS "keyId", a.operation, a.task_id AS "taskId", a.bid_id AS "bidId", a.input,
   a.result, ${statusAt(now)} AS status, a.status AS "storedStatus", a.reason, a.error, a.created_at AS "createdAt",
-  a.expires_at AS "expiresAt", a.decided_at AS "decidedAt",
+  a.expires_at AS "expiresAt", a.decided_at AS "decidedAt", a.decided_by AS "decidedBy",
   json_build_object('amountCents', a.amount_cents, 'summary', a.summary, 'version', a.version) AS stored,
   CASE WHEN a.status = 'pending' AND t.id IS NOT NULL THEN json_build_object(
     'title', t.title, 'description', t.description, 'acceptanceCriteria', t.acceptance_criteria, 'tags', t.tags,

@@ -45,5 +45,7 @@ export function summaryOf(operation: ApprovableOperation, about: About): string 
       return `Propose ${agreementOf(about)}.`;
     case "agreements.accept":
       return `Agree on ${agreementOf(about)}.`;
+    case "deliveries.report":
+      return `Report that the delivery of ${quoted(title)} passes “${String(input.name)}”, and pay ${payee} ${price}.`;
   }
 }

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { ApiError } from "../../errors.ts";
 import type { CheckResult, reportInput } from "../../schemas/checkResult.ts";
 import { timestampOf } from "../../schemas/common.ts";
@@ -6,9 +7,9 @@ import type { Transaction } from "../../store/database.ts";
 import type { CallerContext } from "../../trpc.ts";
 import { getAwardedBid } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
-import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
+import { actorOf, assertTaskAction, type Moment, momentOf, taskAt } from "../tasks/rules.ts";
 import { type StoredResult, shownResults } from "../uploads/checkResults.ts";
-import { recordResults } from "./acceptance.ts";
+import { acceptsAtOf, type CheckedDelivery, recordResults } from "./acceptance.ts";
 import { findChecked } from "./checkDelivery.ts";
 
 type Report = z.infer<z.ZodObject<typeof reportInput>>;
@@ -42,10 +43,11 @@ export async function reportCheck(
       finishedAt: timestampOf(moment.now),
     },
   });
-  await assertMayPay(ctx, tx, task, conclusion);
   const checks = delivery.checks.map((result) => (result.name === name ? reported(result) : result));
-  await recordResults(tx, task, { ...delivery, checks }, moment, { endsBuiltIn: false });
-  const shown = shownResults({ ...delivery, checks }, true).find((check) => check.name === name);
+  const after = { ...delivery, checks };
+  await askIfItPays(ctx, tx, task, [delivery, after], moment);
+  await recordResults(tx, task, after, moment, { endsBuiltIn: false });
+  const shown = shownResults(after, true).find((check) => check.name === name);
   if (shown === undefined) throw new Error(`delivery ${deliveryId} has no check that its task has`);
   return shown;
 }
@@ -71,18 +73,25 @@ function assertMayReport(ctx: CallerContext, { checkKeys }: { checkKeys: Record<
 }
 
 /**
- * A key that asks its owner about larger amounts may not pay them by a report: throws `forbidden` if what passes could accept
- * the delivery, and its price is above the key's threshold.
+ * Asks the owner of a key about the price, if what it reports leaves nothing but built-in checks between the delivery and its
+ * acceptance: those that are not judged yet may pass when nobody can be asked any more.
  */
-async function assertMayPay(
-  { principal }: CallerContext,
+async function askIfItPays(
+  ctx: CallerContext,
   tx: Transaction,
   task: TaskRecord,
-  conclusion: Report["conclusion"],
+  [before, after]: readonly [CheckedDelivery, CheckedDelivery],
+  moment: Moment,
 ): Promise<void> {
-  if (principal.kind !== "apiKey" || principal.approvalAboveCents === null) return;
-  if (conclusion !== "passed" || task.acceptOnChecks === null) return;
-  const { priceCents } = await getAwardedBid(tx, task);
-  if (priceCents <= principal.approvalAboveCents) return;
-  throw new ApiError("forbidden", { message: "The price is above what this API key may pay without its owner." });
+  const current = taskAt(task, moment);
+  const isPaid = ({ checks, ...delivery }: CheckedDelivery) =>
+    acceptsAtOf(current, { ...delivery, checks: checks.map(atBest) }, moment.now) !== null;
+  if (isPaid(before) || !isPaid(after)) return;
+  const bid = await getAwardedBid(tx, task);
+  const about = { taskId: task.id, bidId: bid.id, subjectId: task.id, endsAt: current.acceptanceDeadlineAt };
+  mustBeApproved(tx, ctx, { amountCents: bid.priceCents, ...about });
 }
+
+/** A built-in check that is not judged yet, as if it had passed. */
+const atBest = (result: StoredResult): StoredResult =>
+  result.kind === "external" || result.conclusion !== "pending" ? result : { ...result, conclusion: "passed" };

@@ -5,6 +5,7 @@ import { lockAgreement } from "../../market/agreements/lockAgreement.ts";
 import { amountOf } from "../../market/agreements/rules.ts";
 import { endPending } from "../../market/tasks/agreements.ts";
 import { getAwardedBid } from "../../market/tasks/moveTask.ts";
+import { deadlineOf, taskAt } from "../../market/tasks/rules.ts";
 import { Agreement } from "../../schemas/agreement.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
@@ -33,7 +34,10 @@ export const accept = scoped("agreement:write")
       const agreement = await endPending(tx, task.id, "accepted", moment.now);
       if (agreement === null) throw new Error(`agreement ${input.id} is not pending`);
       const bid = await getAwardedBid(tx, task);
-      const [asked, endsAt] = [{ taskId: task.id, bidId: bid.id, subjectId: agreement.id }, agreement.expiresAt];
+      const asked = { taskId: task.id, bidId: bid.id, subjectId: agreement.id };
+      // It lapses when the task moves, which the clock may do before.
+      const deadline = deadlineOf(taskAt(task, moment), moment)?.toISOString() ?? agreement.expiresAt;
+      const endsAt = deadline < agreement.expiresAt ? deadline : agreement.expiresAt;
       mustBeApproved(tx, ctx, { ...asked, amountCents: amountOf(agreement, bid, side), endsAt });
       const agreed = await carryOut(tx, task, { agreement, bid, userId: ctx.userId, moment });
       tx.events.record("agreement.ended", { task: agreed, bid, agreement }, [task.buyerId, bid.bidder.id]);

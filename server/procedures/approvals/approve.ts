@@ -8,11 +8,17 @@ import { idOf } from "../../schemas/common.ts";
 import { FactorCode } from "../../schemas/secondFactor.ts";
 import { router, sessionOnly } from "../../trpc.ts";
 import { agreementsRouter } from "../agreements/router.ts";
+import { deliveriesRouter } from "../deliveries/router.ts";
 import { payoutsRouter } from "../payouts/router.ts";
 import { tasksRouter } from "../tasks/router.ts";
 
 /** Where the procedures are that can be approved. */
-const procedures = router({ tasks: tasksRouter, payouts: payoutsRouter, agreements: agreementsRouter });
+const procedures = router({
+  tasks: tasksRouter,
+  payouts: payoutsRouter,
+  agreements: agreementsRouter,
+  deliveries: deliveriesRouter,
+});
 
 export const approve = sessionOnly
   .meta({

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { approvalErrors } from "../../auth/approvals/mustBeApproved.ts";
 import { reportCheck } from "../../market/checks/report.ts";
 import { CheckResult, reportInput } from "../../schemas/checkResult.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -11,8 +12,9 @@ export const report = scoped("check:write")
     description:
       "Reports what your own program found about a delivery, with the API key that the task names for the check; another key or " +
       "a session is `forbidden`. The last report counts, until the task is accepted, disputed or sent back. Wait for " +
-      "`delivery.posted`, download the delivery, and report.",
-    errors: ["forbidden", "not_found", "wrong_status"],
+      "`delivery.posted`, download the delivery, and report. With `acceptOnChecks`, the report that leaves no required check open " +
+      "pays the price.",
+    errors: ["forbidden", "not_found", "wrong_status", ...approvalErrors],
   })
   .input(z.strictObject({ id: idOf("delivery"), ...reportInput }).meta({ id: "ReportCheck" }))
   .output(z.object({ check: CheckResult.meta({ description: "The check, as it is now." }) }))

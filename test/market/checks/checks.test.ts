@@ -4,6 +4,7 @@ import { acceptsAtOf } from "../../../server/market/checks/acceptance.ts";
 import { checkDelivery, findUnchecked } from "../../../server/market/checks/checkDelivery.ts";
 import { acceptDelivery, findDueDeliveries } from "../../../server/market/tasks/acceptDelivery.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { approve } from "../../approvals/agents.ts";
 import {
   awardedWithChecks,
   deliverJudged,
@@ -447,18 +448,47 @@ test("the audit finds a task that checks have accepted without having passed, an
   expect((await find()).map(({ subject }) => subject)).toEqual([`task ${task.id}`]);
 });
 
-test("a key that asks its owner about larger amounts pays none of them by a report, nor by checks that it sets", async () => {
+test("a key that asks its owner about larger amounts asks before a report that pays, and before checks that it sets", async () => {
   const asking = await reportingKey(service, people.buyer, {
     ...{ scopes: ["check:write", "task:write"], approval: { aboveCents: 5_000 } },
   });
-  const agreed = { checks: [externalCheck(asking.id)], acceptOnChecks: { afterMinutes: 0 } };
+  const agreed = { checks: [externalCheck(asking.id)], acceptOnChecks: { afterMinutes: 10 } };
   const { task, bid } = await awardedWithChecks(people.buyer, people.bidder, agreed);
   const delivery = await deliverJudged(service.services, people.bidder, bid.id);
-  expect((await report(service, asking, delivery.id)).body.error).toBe("forbidden");
   expect((await report(service, asking, delivery.id, { conclusion: "failed" })).status).toBe(200);
+  const asked = await report(service, asking, delivery.id);
+  expect(asked.body.error).toBe("approval_required");
   expect((await taskOf(task.id)).acceptsAt).toBeNull();
+  const { body } = await approve(people.buyer, asked.body.approval.id);
+  expect(body.approval).toMatchObject({ status: "approved", amountCents: 8_000, bidId: bid.id, taskId: task.id });
+  expect((await taskOf(task.id)).acceptsAt).toEqual(expect.any(String));
+  // It is paid already: to say so again asks nobody.
+  expect((await report(service, asking, delivery.id)).status).toBe(200);
   const open = await postTask(people.buyer, { checks: [sizeCheck] });
   const change = { body: { acceptOnChecks: { afterMinutes: 0 } }, credentials: asking.credentials };
   expect((await rest(service.url, "PATCH", `/tasks/${open.id}`, change)).body.error).toBe("approval_required");
   expect((await taskOf(open.id)).acceptOnChecks).toBeNull();
+});
+
+test("a report asks too while only built-in checks are open, which nobody can be asked about later, and not before that", async () => {
+  const asking = await reportingKey(service, people.buyer, { approval: { aboveCents: 5_000 } });
+  const other = await reportingKey(service, people.buyer);
+  const checks = [sizeCheck, externalCheck(asking.id), externalCheck(other.id, { name: "Style" })];
+  const agreed = { checks, acceptOnChecks: { afterMinutes: 0 } };
+  const { task, bid } = await awardedWithChecks(people.buyer, people.bidder, agreed);
+  const delivery = await deliverJudged(service.services, people.bidder, bid.id, { judged: false });
+  expect((await report(service, asking, delivery.id)).status).toBe(200);
+  expect((await report(service, asking, delivery.id, { conclusion: "error" })).status).toBe(200);
+  expect((await report(service, other, delivery.id, { name: "Style" })).status).toBe(200);
+  expect((await report(service, asking, delivery.id)).body.error).toBe("approval_required");
+  await checkDelivery(service.services, { deliveryId: delivery.id });
+  expect((await taskOf(task.id)).acceptsAt).toBeNull();
+  // Up to its amount, it asks nobody.
+  const small = await awardedWithChecks(people.buyer, people.bidder, {
+    ...agreed,
+    checks: [externalCheck(asking.id)],
+    priceCents: 5_000,
+  });
+  const another = await deliverJudged(service.services, people.bidder, small.bid.id);
+  expect((await report(service, asking, another.id)).status).toBe(200);
 });

@@ -325,7 +325,7 @@ class Approval(Model):
     id: str
     key_id: str
     """The API key that asks."""
-    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept", "deliveries.report"] | str
     """What it would do."""
     summary: str
     """What would happen, in one sentence. Titles and names in it were written by users."""
@@ -352,6 +352,8 @@ class Approval(Model):
     """Until when it can be answered. ISO 8601."""
     decided_at: datetime | None
     """When it stopped being pending. ISO 8601."""
+    decided_by: str | None
+    """Who approved or declined it; null if it ended without an answer."""
 
 
 class ApprovalDecidedEvent(Model):
@@ -381,7 +383,7 @@ class ApprovalExcerpt(Model):
     id: str
     key_id: str
     """The API key that asks."""
-    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept", "deliveries.report"] | str
     """What it would do."""
     summary: str
     """What would happen, in one sentence. Titles and names in it were written by users."""
@@ -404,6 +406,8 @@ class ApprovalExcerpt(Model):
     """Until when it can be answered. ISO 8601."""
     decided_at: datetime | None
     """When it stopped being pending. ISO 8601."""
+    decided_by: str | None
+    """Who approved or declined it; null if it ended without an answer."""
 
 
 class ApprovalRequestedEvent(Model):
@@ -1312,7 +1316,7 @@ class ErrorApproval(Model):
     id: str | None = None
     key_id: str | None = None
     """The API key that asks."""
-    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str | None = None
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept", "deliveries.report"] | str | None = None
     """What it would do."""
     summary: str | None = None
     """What would happen, in one sentence. Titles and names in it were written by users."""
@@ -1339,6 +1343,8 @@ class ErrorApproval(Model):
     """Until when it can be answered. ISO 8601."""
     decided_at: datetime | None = None
     """When it stopped being pending. ISO 8601."""
+    decided_by: str | None = None
+    """Who approved or declined it; null if it ended without an answer."""
     url: str | None = None
     """With `approval_required`: the page on which the owner answers."""
 
@@ -1464,7 +1470,7 @@ class ExportedApproval(Model):
     id: str
     key_id: str
     """The API key that asks."""
-    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept"] | str
+    operation: Literal["tasks.create", "tasks.update", "tasks.award", "tasks.accept", "payouts.create", "agreements.propose", "agreements.accept", "deliveries.report"] | str
     """What it would do."""
     summary: str
     """What would happen, in one sentence. Titles and names in it were written by users."""
@@ -1489,6 +1495,8 @@ class ExportedApproval(Model):
     """Until when it can be answered. ISO 8601."""
     decided_at: datetime | None
     """When it stopped being pending. ISO 8601."""
+    decided_by: str | None
+    """Who approved or declined it; null if it ended without an answer."""
 
 
 class ExportedFile(Model):

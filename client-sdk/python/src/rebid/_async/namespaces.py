@@ -2814,7 +2814,8 @@ class AsyncDeliveriesApi(_AsyncNamespace):
 
         Reports what your own program found about a delivery, with the API key that the task names for the check;
         another key or a session is `forbidden`. The last report counts, until the task is accepted, disputed or
-        sent back. Wait for `delivery.posted`, download the delivery, and report.
+        sent back. Wait for `delivery.posted`, download the delivery, and report. With `accept_on_checks`, the
+        report that leaves no required check open pays the price.
 
         `POST /deliveries/{id}/checks`. An API key needs the scope `check:write`.
 
@@ -2823,8 +2824,9 @@ class AsyncDeliveriesApi(_AsyncNamespace):
         - `summary`: The reason, in a few words. 1 to 2,000 characters.
         - `details_url`: Where the whole report is. A URL. Up to 2,048 characters.
 
-        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-        `wrong_status` (409), `idempotency_conflict` (409).
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `approval_required` (403),
+        `approval_declined` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `limit_reached`
+        (409), `idempotency_conflict` (409).
         """
         return await self._transport.call(
             "POST",
