@@ -44,7 +44,8 @@ export function toolError(error: ApiError, requestId: string): CallToolResult {
     ...{ error: code, status, message, requestId: id, ...details },
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds: Math.ceil(retryAfterSeconds) }),
   };
-  const words = [`${code} (${status}): ${message}`, ...(remedy ? [`Next: ${remedy}`] : [])].join("\n");
+  const page = details.approval && "url" in details.approval ? [`approval.url: ${details.approval.url}`] : [];
+  const words = [`${code} (${status}): ${message}`, ...page, ...(remedy ? [`Next: ${remedy}`] : [])].join("\n");
   // Not as structured content: clients check that against the schema of a success.
   return {
     isError: true,

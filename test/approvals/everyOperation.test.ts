@@ -131,6 +131,7 @@ describe.each(approvableOperations)("%s", (operation) => {
     const { body } = await approve(owner, id);
     expect(body.approval).toMatchObject({ status: "approved", amountCents, decidedBy: owner.id });
     const after = (await owner.get("/wallet")).body;
+    refusalIn(await owner.post(`/approvals/${id}/decline`, { reason: "Too late." }), "wrong_status");
     const repeated = await overRest(asking, key);
     expect([repeated.status, repeated.body]).toEqual([route.status, body.approval.result]);
     expect((await owner.get("/wallet")).body).toEqual(after);

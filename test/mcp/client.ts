@@ -19,6 +19,8 @@ interface ConnectOptions {
   protocol?: ProtocolName;
   /** What a person answers whom the client asks to confirm; without it, the client cannot ask. */
   confirms?: (message: string) => boolean;
+  /** What a person does whom the client sends to a page; without it, the client cannot open pages. */
+  opens?: (url: string) => Promise<unknown>;
 }
 
 export interface ToolAnswer {
@@ -58,18 +60,23 @@ const sharedValidators = new SharedValidators();
 export async function connect(
   url: string,
   credentials: Credentials,
-  { protocol = "2026-07-28", confirms }: ConnectOptions = {},
+  { protocol = "2026-07-28", confirms, opens }: ConnectOptions = {},
 ): Promise<Agent> {
   const options: ClientOptions = {
     versionNegotiation: { mode: protocol === "2025" ? "legacy" : "auto" },
     jsonSchemaValidator: sharedValidators,
-    capabilities: confirms ? { elicitation: { form: {} } } : {},
+    capabilities:
+      confirms || opens ? { elicitation: { ...(confirms && { form: {} }), ...(opens && { url: {} }) } } : {},
   };
   const client = new Client({ name: "tests", version: "1.0.0" }, options);
-  if (confirms) {
-    client.setRequestHandler("elicitation/create", ({ params }) =>
-      confirms(params.message) ? { action: "accept", content: { confirm: true } } : { action: "decline" },
-    );
+  if (confirms || opens) {
+    client.setRequestHandler("elicitation/create", async ({ params }) => {
+      if (params.mode === "url") {
+        await opens?.(params.url);
+        return { action: "accept" };
+      }
+      return confirms?.(params.message) ? { action: "accept", content: { confirm: true } } : { action: "decline" };
+    });
   }
   await client.connect(
     new StreamableHTTPClientTransport(new URL("/mcp", url), { requestInit: { headers: credentials } }),
