@@ -29,6 +29,8 @@ function rootOf(schema: unknown): JsonSchema {
 /** Whether a keyword tells a model nothing: it names, repeats its description, bounds nothing, or is for readers of the API's document. */
 function isNoise(name: string, value: unknown): boolean {
   if (["$defs", "id", "example", "pattern", "contentEncoding"].includes(name)) return true;
+  if ((name === "description" && value === "") || (name === "minLength" && value === 1)) return true;
+  if (isKeywords(value) && Object.keys(value).length === 0) return true;
   return typeof value === "number" && Math.abs(value) >= 2 ** 31 - 1;
 }
 

@@ -49,14 +49,14 @@ const Preview = z
   .meta({ description: "Nothing was done yet. To do it, send `preview.confirm` as `confirm`." });
 
 const confirmArgument = z.string().max(4_096).optional().meta({
-  description: "`preview.confirm` of the first call's answer. Left out: a preview.",
+  description: "`preview.confirm` of the first call.",
 });
 
 const idempotencyKeyArgument = z
   .string()
   .regex(idempotencyKeyPattern, "Must have 1 to 255 visible ASCII characters.")
   .optional()
-  .meta({ description: "As the header Idempotency-Key: a repeat with the same one gets the first answer." });
+  .meta({ description: "A repeat with the same one gets the first answer." });
 
 /** The schema of a tool's arguments: its own fields, and the one that makes it safe to repeat. */
 export function argumentsOf({ kind, input }: Tool): z.ZodObject {

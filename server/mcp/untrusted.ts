@@ -8,6 +8,8 @@ import { randomBytes } from "node:crypto";
 export const untrustedFields: ReadonlySet<string> = new Set([
   ...["title", "description", "acceptanceCriteria", "tags", "notes", "reason", "note", "comment"],
   ...["displayName", "fileName", "mimeType", "detectedMimeType", "content", "text"],
+  // Of checks: their bounds, and what they say about a file.
+  ...["name", "types", "contains", "matches", "schema", "columns", "paths", "summary", "detailsUrl"],
   // Signed by us, but with the file's name in it.
   "downloadUrl",
 ]);
@@ -71,6 +73,9 @@ const codePoint = (character: string) => `\\u{${character.codePointAt(0)?.toStri
 
 function spellOutAll(value: unknown): unknown {
   if (typeof value === "string") return spellOut(value);
+  if (isFields(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [spellOut(name), spellOutAll(inner)]));
+  }
   return Array.isArray(value) ? value.map(spellOutAll) : value;
 }
 

@@ -22,6 +22,7 @@ export const taskOperations = [
   "bids.sampleFinalize",
   "bids.deliveryInit",
   "bids.deliveryFinalize",
+  "bids.deliveryPreflight",
   "bids.giveBack",
   "agreements.propose",
   "agreements.accept",
@@ -30,6 +31,8 @@ export const taskOperations = [
   "messages.send",
   "messages.fileInit",
   "messages.fileFinalize",
+  "tasks.setCheckKey",
+  "deliveries.report",
   "disputes.resolve",
 ] as const;
 

@@ -4551,6 +4551,7 @@ export type TaskOperation =
   | "bids.sampleFinalize"
   | "bids.deliveryInit"
   | "bids.deliveryFinalize"
+  | "bids.deliveryPreflight"
   | "bids.giveBack"
   | "agreements.propose"
   | "agreements.accept"
@@ -4559,6 +4560,8 @@ export type TaskOperation =
   | "messages.send"
   | "messages.fileInit"
   | "messages.fileFinalize"
+  | "tasks.setCheckKey"
+  | "deliveries.report"
   | "disputes.resolve";
 
 /** Happens when both sides settle a task, with or without a dispute; for the buyer and the awarded bidder. */

@@ -25,6 +25,8 @@ export interface Facts {
   hasRated: boolean;
   /** Samples of `ownBid` that are finalised. */
   sampleCount: number;
+  /** Whether the key of an external check has ended. */
+  hasEndedCheckKey: boolean;
   /** The agreement of the two sides that is stored as pending. */
   agreement: Pick<Agreement, "kind" | "proposedBy" | "deliveryDueAt" | "status" | "expiresAt"> | null;
 }
@@ -32,20 +34,26 @@ export interface Facts {
 interface Situation extends Facts {
   task: TaskRecord;
   userId: string;
+  /** Null for a session. */
+  keyId: string | null;
   isModerator: boolean;
   moment: Moment;
 }
 
 interface Rule {
-  /** What an API key needs; no key may do what only a moderator's session may. */
-  needs: Scope | "moderator";
+  /** What an API key needs; no key may do what only a session, or a moderator's, may. */
+  needs: Scope | "session" | "moderator";
   isOpen(situation: Situation): boolean;
 }
 
 const always = () => true;
 
 /** What the table of tasks allows the caller, if `besides` is true as well. */
-const onTask = (action: TaskAction, needs: Scope, besides: (situation: Situation) => boolean = always): Rule => ({
+const onTask = (
+  action: TaskAction,
+  needs: Scope | "session",
+  besides: (situation: Situation) => boolean = always,
+): Rule => ({
   needs,
   isOpen: (situation) => {
     const { task, userId, moment } = situation;
@@ -132,10 +140,15 @@ const rules: Record<TaskOperation, Rule> = {
   "bids.sampleFinalize": onUpload("uploadSample", hasRoom),
   "bids.deliveryInit": onUpload("deliver"),
   "bids.deliveryFinalize": onUpload("deliver"),
+  "bids.deliveryPreflight": onUpload("deliver"),
   "bids.giveBack": onUpload("giveBack"),
   "messages.send": onConversation,
   "messages.fileInit": onConversation,
   "messages.fileFinalize": onConversation,
+  "tasks.setCheckKey": onTask("setCheckKey", "session", ({ hasEndedCheckKey }) => hasEndedCheckKey),
+  "deliveries.report": onTask("report", "check:write", ({ task, keyId }) =>
+    Object.values(task.checkKeys).some((named) => named === keyId),
+  ),
   "disputes.resolve": {
     needs: "moderator",
     isOpen: ({ task, userId, moment, hasBid }) =>
@@ -151,7 +164,8 @@ interface Caller {
 
 function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
   if (needs === "moderator") return mayModerate(principal, settings);
-  return principal.kind === "session" || principal.scopes.includes(needs);
+  if (principal.kind === "session") return true;
+  return needs !== "session" && principal.scopes.includes(needs);
 }
 
 /**
@@ -162,7 +176,8 @@ function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
 export function availableActionsOf(task: TaskRecord, facts: Facts, caller: Caller, moment: Moment): TaskOperation[] {
   const { principal, settings } = caller;
   const isModerator = mayModerate(principal, settings);
-  const situation = { ...facts, task, userId: principal.userId, isModerator, moment };
+  const keyId = principal.kind === "apiKey" ? principal.keyId : null;
+  const situation = { ...facts, task, userId: principal.userId, keyId, isModerator, moment };
   return taskOperations.filter(
     (operation) => has(caller, rules[operation].needs) && rules[operation].isOpen(situation),
   );
@@ -184,6 +199,9 @@ export const factsFor = (userId: string): Sql => sql`(
       SELECT json_build_object('kind', a.kind, 'proposedBy', a.proposed_by, 'deliveryDueAt', a.delivery_due_at,
                                'status', a.status, 'expiresAt', a.expires_at)
       FROM agreements a WHERE a.task_id = task.id AND a.status = 'pending'),
+    'hasEndedCheckKey', EXISTS (
+      SELECT FROM jsonb_each_text(t.check_keys) AS named (check_name, id) WHERE NOT EXISTS (
+        SELECT FROM api_keys k WHERE k.id = named.id::uuid AND k.revoked_at IS NULL AND k.expires_at > service_now())),
     'sampleCount', (
       SELECT count(*) FROM artifacts a WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample'))
   FROM (VALUES (t.id)) AS task (id)

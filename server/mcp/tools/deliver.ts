@@ -6,7 +6,7 @@ import { plainTool } from "../tool.ts";
 import { bidId } from "./awardTask.ts";
 import { fileInput, sendFile, uploadOutput } from "./sendFile.ts";
 
-const awardedBid = bidId.meta({ description: "Your awarded bid: see get_task." });
+export const awardedBid = bidId.meta({ description: "Your awarded bid: see get_task." });
 
 /** The whole delivery: declare, upload, finish. */
 export const deliver = plainTool({
@@ -37,7 +37,7 @@ export const deliver = plainTool({
             `Delivered ${count(delivery.bytes, "byte")}. You are paid when the buyer accepts, or ${time(acceptanceDeadlineAt)} without a dispute.`,
           )
           .next(
-            `wait_for_events with types task.accepted,task.changes_requested,task.disputed${job.canRate ? "; then rate the buyer" : ""}.`,
+            `wait_for_events with types task.accepted,${delivery.checks.length > 0 ? "delivery.checked," : ""}task.changes_requested,task.disputed${job.canRate ? "; then rate the buyer" : ""}.`,
           );
         return { delivery, acceptanceDeadlineAt };
       },

@@ -13,6 +13,7 @@ import { Task } from "../../schemas/task.ts";
 import { TaskOperation } from "../../schemas/taskOperation.ts";
 import { type AnswerText, count, money, time } from "../text.ts";
 import { type Api, plainTool } from "../tool.ts";
+import { sayAgreedChecks, sayVerdicts } from "./checks.ts";
 import { toolsFor } from "./nextTools.ts";
 import { reputationOf, wordsOfBuyer } from "./reputations.ts";
 
@@ -34,7 +35,7 @@ export const getTask = plainTool({
   name: "get_task",
   title: "Read a task",
   description:
-    "Reads a task with what you need to decide: description, acceptance criteria, budget, deadlines, the buyer's reputation, " +
+    "Reads a task with what you need to decide: description, acceptance criteria, checks, budget, deadlines, the buyer's reputation, " +
     "your own bid, the newest 20 questions, and nextTools, the tools that you can use on it now. If it is your task or was awarded to you, also its " +
     "files (read them with read_delivery), dispute and ratings.",
   procedures: ["tasks.read", "users.reputation", "questions.list", "fees.read"],
@@ -65,9 +66,13 @@ export const getTask = plainTool({
     const ownBid = own.find(({ status }) => status === "active" || status === "awarded") ?? own[0];
     const isBidder = ownBid?.status === "awarded";
     const role: z.infer<typeof Role> = task.buyer.id === context.userId ? "buyer" : isBidder ? "bidder" : "visitor";
-    const nextTools = toolsFor(availableActions, { bidCount: role === "buyer" ? task.bidCount : 0, ...found });
+    const nextTools = toolsFor(availableActions, {
+      ...{ bidCount: role === "buyer" ? task.bidCount : 0, checks: task.checks },
+      ...found,
+    });
 
     sayTask(text, task);
+    sayAgreedChecks(text, task);
     text.say(`Buyer: ${task.buyer.id}, ${text.quote(task.buyer.displayName)}: ${wordsOfBuyer(buyerReputation)}.`);
     if (ownBid) {
       text.say(`Your bid ${ownBid.id}: ${ownBid.status}, ${money(ownBid.priceCents)}, ${ownBid.etaHours} hours.`);
@@ -80,7 +85,10 @@ export const getTask = plainTool({
       text.sayQuoted("Answer", answer?.text);
     }
     for (const { id, bytes, fileName } of found.samples ?? []) sayFile(text, "Sample", { id, bytes, fileName });
-    for (const { id, bytes, fileName } of found.deliveries ?? []) sayFile(text, "Delivery", { id, bytes, fileName });
+    for (const { id, bytes, fileName, checks } of found.deliveries ?? []) {
+      sayFile(text, "Delivery", { id, bytes, fileName });
+      sayVerdicts(text, checks);
+    }
     if (found.agreement) {
       const { id, kind, proposedBy, bidderCents, deliveryDueAt, reason } = found.agreement;
       const what = deliveryDueAt === null ? kind : `extend to ${time(deliveryDueAt)}`;

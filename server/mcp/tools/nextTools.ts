@@ -21,16 +21,27 @@ const toolByOperation: Partial<Record<TaskOperation, string>> = {
   "tasks.ask": "ask_question",
   "questions.answer": "answer_question",
   "messages.send": "send_message",
+  "bids.deliveryPreflight": "preflight_delivery",
   "bids.deliveryInit": "deliver",
   "bids.sampleInit": "add_sample",
 };
 
+/** What there is to compare, to try and to read. */
+interface Found {
+  bidCount: number;
+  checks: readonly unknown[];
+  samples?: unknown[];
+  deliveries?: unknown[];
+}
+
 /** Returns the tools that are possible on a task: those of the operations, and those that show more. */
 export function toolsFor(
   operations: readonly TaskOperation[],
-  { bidCount, samples = [], deliveries = [] }: { bidCount: number; samples?: unknown[]; deliveries?: unknown[] },
+  { bidCount, checks, samples = [], deliveries = [] }: Found,
 ): string[] {
-  const tools = operations.flatMap((operation) => toolByOperation[operation] ?? []);
+  // A file can always be tried, but without checks there is nothing to try.
+  const useful = operations.filter((operation) => operation !== "bids.deliveryPreflight" || checks.length > 0);
+  const tools = useful.flatMap((operation) => toolByOperation[operation] ?? []);
   const readers = [
     ...(bidCount > 0 ? ["compare_bids"] : []),
     ...(samples.length + deliveries.length > 0 ? ["read_delivery"] : []),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { taskInput } from "../../schemas/task.ts";
 import { money } from "../text.ts";
 import { moneyTool } from "../tool.ts";
+import { changedChecksInput, checksInput, wordsOfAcceptance } from "./checks.ts";
 import { TaskState, taskId } from "./getTask.ts";
 
 const fields = {
@@ -13,6 +14,7 @@ const fields = {
   maxBudgetCents: taskInput.maxBudgetCents,
   tags: taskInput.tags,
   revisions: taskInput.revisions,
+  ...checksInput,
 } as const;
 
 const output = z.object({ task: TaskState });
@@ -36,6 +38,7 @@ export const postTask = moneyTool({
         `This would post a task, and hold ${money(heldCents)} of the ${money(availableCents)} that you have available.`,
       )
       .sayQuoted("Title", task.title);
+    if (task.acceptOnChecks) text.say(wordsOfAcceptance(task.acceptOnChecks));
     return { heldCents };
   },
   async act({ keyed, text }, input) {
@@ -64,6 +67,7 @@ export const changeTask = moneyTool({
     maxBudgetCents: fields.maxBudgetCents.optional(),
     tags: fields.tags.optional(),
     revisions: fields.revisions.optional(),
+    ...changedChecksInput,
   }),
   output,
   movesMoney: ({ maxBudgetCents }) => maxBudgetCents !== undefined,

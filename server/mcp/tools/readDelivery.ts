@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { Sample } from "../../schemas/artifact.ts";
+import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import type { BriefFile } from "../../schemas/file.ts";
 import { count } from "../text.ts";
 import { plainTool } from "../tool.ts";
 import { getFile } from "../transfer.ts";
+import { sayVerdicts } from "./checks.ts";
 import { taskId } from "./getTask.ts";
 
 /** A text of this size is shown in the answer: some 6,000 tokens. Source: docs/contract.md "MCP". */
@@ -37,6 +38,7 @@ export const readDelivery = plainTool({
   output: z.object({
     file: Sample.partial({ bidId: true }).extend({
       content: z.string().optional().meta({ description: "The text, if it is short." }),
+      checks: Delivery.shape.checks.optional(),
     }),
   }),
   async run({ api, text, context }, { taskId: id, fileId }) {
@@ -51,6 +53,7 @@ export const readDelivery = plainTool({
     text.say(`File ${file.id}: ${count(file.bytes, "byte")}.`);
     text.sayQuoted("Name", file.fileName).sayQuoted("Declared type", file.mimeType);
     text.sayQuoted("Detected type", file.detectedMimeType ?? "nothing known");
+    if ("checks" in file) sayVerdicts(text, file.checks);
     if (file.bytes > MAX_SHOWN_BYTES || !isTextual(file.detectedMimeType)) {
       text.sayQuoted("Download within 15 minutes from", file.downloadUrl);
       return { file };

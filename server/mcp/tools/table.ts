@@ -9,6 +9,7 @@ import { getTask } from "./getTask.ts";
 import { readMessages, sendMessage } from "./messages.ts";
 import { placeBid, withdrawBid } from "./placeBid.ts";
 import { cancelTask, changeTask, postTask } from "./postTask.ts";
+import { preflightDelivery } from "./preflightDelivery.ts";
 import { answerQuestion, askQuestion } from "./questions.ts";
 import { readDelivery } from "./readDelivery.ts";
 import { searchTasks } from "./searchTasks.ts";
@@ -26,6 +27,7 @@ export const tools: readonly Tool[] = [
   cancelTask,
   compareBids,
   awardTask,
+  preflightDelivery,
   deliver,
   addSample,
   readDelivery,

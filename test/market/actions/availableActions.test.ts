@@ -4,6 +4,7 @@ import { takesDryRun } from "../../../server/meta.ts";
 import { scopes } from "../../../server/schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../../server/schemas/taskOperation.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { externalCheck, type ReportingKey, reportingKey } from "../../factories/checks.ts";
 import { addBriefFile } from "../../factories/conversation.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createKey, createPerson, type TestPerson } from "../../factories/people.ts";
@@ -23,6 +24,8 @@ interface Looker extends TestPerson {
   credentials: Record<string, Credentials>;
 }
 const people = {} as Record<Actor, Looker>;
+/** The buyer's key that reports, where nothing else is said. */
+let named: ReportingKey;
 
 async function withKeys(person: TestPerson): Promise<Looker> {
   const { url } = service;
@@ -33,6 +36,7 @@ async function withKeys(person: TestPerson): Promise<Looker> {
     "key of bid:write": await createKey(url, person.session, ["bid:write"]),
     "key of message:write": await createKey(url, person.session, ["message:write"]),
     "key of agreement:write": await createKey(url, person.session, ["agreement:write"]),
+    "key of check:write": await createKey(url, person.session, ["check:write"]),
     "key of nothing": await createKey(url, person.session, []),
   };
   return { ...person, credentials };
@@ -45,6 +49,8 @@ beforeAll(async () => {
     if (actor === "biddingModerator") await makeModerator(service, person);
     people[actor] = await withKeys(person);
   }
+  named = await reportingKey(service, people.buyer);
+  people.buyer.credentials["key that a check names"] = named.credentials;
 });
 
 // The walks start uploads that nobody finishes, and a user may have 20 of them.
@@ -59,13 +65,15 @@ interface Scene {
   questionId?: string;
   fileId?: string;
   suspendedBid?: string;
+  deliveryId?: string;
 }
 
-async function open(): Promise<Scene> {
-  return { taskId: (await postTask(people.buyer, { revisions: 1 })).id, bids: {} };
+async function open(key = named): Promise<Scene> {
+  const checks = [externalCheck(key.id)];
+  return { taskId: (await postTask(people.buyer, { revisions: 1, checks })).id, bids: {} };
 }
-async function withBids(): Promise<Scene> {
-  const scene = await open();
+async function withBids(key = named): Promise<Scene> {
+  const scene = await open(key);
   for (const actor of ["bidder", "loser", "leaver", "biddingModerator"] as const) {
     scene.bids[actor] = (await placeBid(people[actor], scene.taskId)).id;
   }
@@ -80,8 +88,8 @@ async function ok(answer: ReturnType<TestPerson["post"]>) {
   if (status >= 300) throw new Error(`${status}: ${text}`);
   return body;
 }
-async function awarded(): Promise<Scene> {
-  const scene = await withBids();
+async function awarded(key = named): Promise<Scene> {
+  const scene = await withBids(key);
   await ok(people.buyer.post(`/tasks/${scene.taskId}/award`, { bidId: scene.bids.bidder }));
   return scene;
 }
@@ -90,10 +98,17 @@ async function overdue(): Promise<Scene> {
   await run(sql`UPDATE tasks SET delivery_due_at = now() - interval '8 days' WHERE id = ${scene.taskId}::uuid`);
   return scene;
 }
-async function delivered(): Promise<Scene> {
-  const scene = await awarded();
+async function delivered(key = named): Promise<Scene> {
+  const scene = await awarded(key);
   const storageKey = await upload(people.bidder, scene.bids.bidder ?? "", "delivery");
-  await ok(people.bidder.post(`/bids/${scene.bids.bidder}/delivery/finalize`, { storageKey }));
+  const { delivery } = await ok(people.bidder.post(`/bids/${scene.bids.bidder}/delivery/finalize`, { storageKey }));
+  return { ...scene, deliveryId: delivery.id };
+}
+/** A scene whose check names a key that has been revoked since. */
+async function keyEnded(build: (key: ReportingKey) => Promise<Scene>): Promise<Scene> {
+  const ending = await reportingKey(service, people.buyer);
+  const scene = await build(ending);
+  await ok(people.buyer.delete(`/keys/${ending.id}`));
   return scene;
 }
 async function inRound(): Promise<Scene> {
@@ -121,8 +136,10 @@ async function proposed(built: Promise<Scene>, by: "buyer" | "bidder", proposal:
 }
 
 const states: Record<string, () => Promise<Scene>> = {
-  open,
-  "open, with bids": withBids,
+  open: () => open(),
+  "open, with bids": () => withBids(),
+  "awarded, with a check whose key has ended": () => keyEnded(awarded),
+  "delivered, with a check whose key has ended": () => keyEnded(delivered),
   "open, with the bid of a suspended bidder only": async () => {
     const scene = await open();
     const suspended = await createPerson(service);
@@ -135,14 +152,14 @@ const states: Record<string, () => Promise<Scene>> = {
     await ok(people.buyer.post(`/tasks/${scene.taskId}/cancel`));
     return scene;
   },
-  awarded,
+  awarded: () => awarded(),
   "awarded, out of time": overdue,
   expired: async () => {
     const scene = await overdue();
     await expireTask(service.services, { taskId: scene.taskId });
     return scene;
   },
-  delivered,
+  delivered: () => delivered(),
   "delivered, after the window": async () => {
     const scene = await delivered();
     await run(sql`UPDATE tasks SET acceptance_deadline_at = now() WHERE id = ${scene.taskId}::uuid`);
@@ -198,7 +215,7 @@ const states: Record<string, () => Promise<Scene>> = {
 /** An input with which the operation succeeds if the caller's role, scopes and the status allow it. */
 function inputOf(
   operation: TaskOperation,
-  { taskId, bids, disputeId, questionId, agreementId, fileId, suspendedBid }: Scene,
+  { taskId, bids, disputeId, questionId, agreementId, fileId, suspendedBid, deliveryId }: Scene,
   actor: Actor,
 ): Input {
   const anyBid = bids.bidder ?? crypto.randomUUID();
@@ -231,10 +248,13 @@ function inputOf(
     "bids.sampleFinalize": { ...bid, storageKey: "-" },
     "bids.deliveryInit": { ...bid, mimeType: "text/plain", bytes: 5 },
     "bids.deliveryFinalize": { ...bid, storageKey: "-" },
+    "bids.deliveryPreflight": { ...bid, storageKey: "-" },
     "bids.giveBack": { ...bid, reason: disputeReason },
     "messages.send": { ...talk, text: "Hello." },
     "messages.fileInit": { ...talk, mimeType: "text/plain", bytes: 5 },
     "messages.fileFinalize": { ...talk, storageKey: "-" },
+    "tasks.setCheckKey": { ...task, name: "Tests", keyId: named.id },
+    "deliveries.report": { id: deliveryId ?? crypto.randomUUID(), name: "Tests", conclusion: "passed" },
     "disputes.resolve": { id: disputeId ?? crypto.randomUUID(), resolution: "refund" },
   };
   return inputs[operation];
@@ -252,6 +272,8 @@ const scopesOf: Record<string, readonly string[]> = {
   "key of bid:write": ["bid:write"],
   "key of message:write": ["message:write"],
   "key of agreement:write": ["agreement:write"],
+  "key of check:write": ["check:write"],
+  "key that a check names": ["check:write"],
   "key of nothing": [],
 };
 
@@ -269,7 +291,7 @@ async function isLetThrough(operation: TaskOperation, scene: Scene, actor: Actor
   const { status, body } = await callOverRest(service.url, route, inputOf(operation, scene, actor), headers);
   if (status < 300) return true;
   // The key that is not one is judged after role, scope and status, so it tells the same without a file.
-  if (operation.endsWith("Finalize") && body.error === "invalid_input") return true;
+  if (/Finalize$|Preflight$/.test(operation) && body.error === "invalid_input") return true;
   expect(refusals).toContain(body.error);
   return false;
 }
@@ -301,9 +323,9 @@ test("the walk meets every operation, and every operation that changes a task or
   const acting = routes.filter(
     ({ type, path }) =>
       type === "mutation" &&
-      /^\/((tasks|bids|disputes|agreements)\/\{id\}|questions\/\{id\}\/)/.test(path) &&
-      // The position of a reader, a try that changes nothing, and what a delivery with an ended key asks for.
-      !/\/(messages\/read|delivery\/preflight|checks\/key)$/.test(path),
+      /^\/((tasks|bids|disputes|agreements|deliveries)\/\{id\}|questions\/\{id\}\/)/.test(path) &&
+      // The position of a reader.
+      !/\/messages\/read$/.test(path),
   );
   expect(acting.map(({ procedurePath }) => procedurePath).sort()).toEqual([...taskOperations].sort());
 });
@@ -319,7 +341,7 @@ describe("uploads", () => {
       (await bidder.get(`/tasks/${taskId}`)).body.availableActions.filter((name: string) =>
         /sample|delivery/.test(name),
       );
-    const deliver = ["bids.deliveryInit", "bids.deliveryFinalize"];
+    const deliver = ["bids.deliveryInit", "bids.deliveryFinalize", "bids.deliveryPreflight"];
     const eleventh = await upload(bidder, bidId, "sample");
     for (let count = 0; count < 10; count++) {
       expect(await uploads()).toEqual(["bids.sampleInit", "bids.sampleFinalize", ...deliver]);

@@ -3500,7 +3500,7 @@ class TaskListItem(Model):
     """Number of bids, without withdrawn ones."""
 
 
-TaskOperation: TypeAlias = Literal["tasks.update", "tasks.cancel", "tasks.award", "tasks.accept", "tasks.requestChanges", "tasks.declineChanges", "tasks.dispute", "tasks.rate", "tasks.fileInit", "tasks.fileFinalize", "tasks.removeFile", "tasks.ask", "questions.answer", "bids.place", "bids.update", "bids.withdraw", "bids.sampleInit", "bids.sampleFinalize", "bids.deliveryInit", "bids.deliveryFinalize", "bids.giveBack", "agreements.propose", "agreements.accept", "agreements.decline", "agreements.withdraw", "messages.send", "messages.fileInit", "messages.fileFinalize", "disputes.resolve"] | str
+TaskOperation: TypeAlias = Literal["tasks.update", "tasks.cancel", "tasks.award", "tasks.accept", "tasks.requestChanges", "tasks.declineChanges", "tasks.dispute", "tasks.rate", "tasks.fileInit", "tasks.fileFinalize", "tasks.removeFile", "tasks.ask", "questions.answer", "bids.place", "bids.update", "bids.withdraw", "bids.sampleInit", "bids.sampleFinalize", "bids.deliveryInit", "bids.deliveryFinalize", "bids.deliveryPreflight", "bids.giveBack", "agreements.propose", "agreements.accept", "agreements.decline", "agreements.withdraw", "messages.send", "messages.fileInit", "messages.fileFinalize", "tasks.setCheckKey", "deliveries.report", "disputes.resolve"] | str
 """An operation on a task, or on a bid on it, by its name over typed RPC."""
 
 
