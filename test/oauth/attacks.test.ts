@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPerson } from "../factories/people.ts";
-import { postTask } from "../factories/tasks.ts";
+import { deliveredTask, postTask } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { app, clientsFile, otherApp } from "./clientsFile.ts";
@@ -18,6 +18,7 @@ test("a phished consent moves no money, and reads only what a key reads", async 
   const bidder = await createPerson(service);
   const task = await postTask(victim, { maxBudgetCents: 5_000 });
   const placed = await bidder.post(`/tasks/${task.id}/bids`, { priceCents: 4_000, etaHours: 5 });
+  const { task: delivered } = await deliveredTask(victim, bidder);
   const { accessToken } = await connectApp(new Browser(service.url, victim.session), asked());
   const credentials = bearer(accessToken);
   const before = (await victim.get("/wallet")).body;
@@ -25,6 +26,12 @@ test("a phished consent moves no money, and reads only what a key reads", async 
     ["POST", "/tasks", { title: "Mine", description: "All of it", maxBudgetCents: 100 }],
     ["PATCH", `/tasks/${task.id}`, { title: "Other" }],
     ["POST", `/tasks/${task.id}/award`, { bidId: placed.body.bid.id }],
+    ["POST", `/tasks/${delivered.id}/accept`],
+    [
+      "POST",
+      `/tasks/${delivered.id}/agreements`,
+      { kind: "settle", bidderCents: 4_000, reason: "Let us settle this." },
+    ],
     ["POST", "/payouts", { amountCents: 1_000 }],
     ["POST", "/wallet/topup", { amountCents: 1_000 }],
     ["POST", "/payouts/onboarding", {}],
@@ -40,7 +47,13 @@ test("a phished consent moves no money, and reads only what a key reads", async 
   const moved = answers.filter(([path, status]) => path !== `/tasks/${task.id}` && Number(status) < 400);
   expect(moved).toEqual([]);
   expect((await victim.get("/wallet")).body).toEqual(before);
-  expect((await rest(service.url, "GET", "/auth/sessions", { credentials })).status).toBe(403);
+  expect((await victim.get(`/tasks/${delivered.id}`)).body.task.status).toBe("delivered");
+  for (const path of ["/auth/sessions", "/auth/export", "/keys"]) {
+    expect((await rest(service.url, "GET", path, { credentials })).status, path).toBe(403);
+  }
+  expect((await rest(service.url, "GET", "/webhooks", { credentials })).body).toMatchObject({
+    ...{ error: "missing_scope", requiredScope: "webhook:read" },
+  });
 });
 
 test("nobody consents to what another browser began", async () => {
@@ -122,6 +135,12 @@ test("a code is of its client, its redirect, its verifier and its resource", asy
   expect((await redeem(service.url, elsewhere, await newCode())).body.error).toBe("invalid_grant");
   const unproved = { ...(await newCode()), verifier: verifierOf() };
   expect((await redeem(service.url, asked(), unproved)).body.error).toBe("invalid_grant");
+  const { code, verifier } = await newCode();
+  const form = { grant_type: "authorization_code", client_id: app.client_id, redirect_uri: redirectUri, code };
+  const downgraded = await postForm(service.url, "/oauth/token", { ...form, resource: service.url });
+  expect([downgraded.status, downgraded.body.error]).toEqual([400, "invalid_grant"]);
+  const plain = { ...form, resource: service.url, code_verifier: challengeOf(verifier) };
+  expect((await postForm(service.url, "/oauth/token", plain)).body.error).toBe("invalid_grant");
   const widened = await redeem(service.url, { ...asked(), resource: `${service.url}/mcp` }, await newCode());
   expect(widened.body.error).toBe("invalid_target");
 });
@@ -132,6 +151,7 @@ test("a person who says no sends the app back with access_denied, and nothing wa
   const begun = await browser.authorize({ ...asked(), challenge: challengeOf(verifierOf()) });
   const end = await browser.decide(begun, { decision: "deny" });
   expect(end.searchParams.get("error")).toBe("access_denied");
+  expect([end.searchParams.get("iss"), end.searchParams.get("state")]).toEqual([service.url, "a state"]);
   expect((await person.get("/keys")).body.keys).toHaveLength(1);
 });
 

@@ -43,6 +43,9 @@ test("an app connects with nothing but the address of its document, which is fet
 
 const bad: Record<string, object> = {
   "another client_id": { client_id: "https://other.example/client.json" },
+  "no name": { client_name: undefined },
+  "a name of spaces": { client_name: " \u200b " },
+  "signed requests for tokens": { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [] } },
   "a secret": { client_secret: "a secret of at least 32 characters, really" },
   "authentication by a secret": { token_endpoint_auth_method: "client_secret_basic" },
   "a redirect over http": { redirect_uris: ["http://app.example/cb"] },
@@ -153,6 +156,14 @@ const names = {
   Rеbid: null,
   "Re\u200bbid": null,
   Reb1d: null,
+  "R.e.b.i.d": null,
+  "Reb|d": null,
+  Ｒｅｂｉｄ: null,
+  Rébíd: null,
+  ʀᴇʙɪᴅ: null,
+  Ꮢebid: null,
+  "Example 日本": "Example 日本",
+  Приложение: "Приложение",
   "Claude\u202e": "Claude",
 };
 test.each(Object.entries(names))("a client that calls itself %j is shown as it should be", async (name, shown) => {

@@ -6,10 +6,12 @@ import { StreamableHTTPClientTransport as FormerTransport } from "@modelcontextp
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useConsole, type Visitor } from "../console/visitor.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
+import { codeOf, setUpTotp } from "../factories/secondFactors.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { clientsFile } from "./clientsFile.ts";
 import { useDocumentSite } from "./documentServer.ts";
+import { Browser, challengeOf, redeem, verifierOf } from "./flow.ts";
 
 /** Where the programs wait for a person to come back; of a loopback address, the port may differ. */
 let redirectUri = "";
@@ -19,7 +21,12 @@ const service = useService({
   settings: { webhookAllowInsecure: true, oauthClientsFile: clientsFile([former]) },
 });
 const site = useDocumentSite();
-const program = createServer((_, response) => response.end("You can close this page."));
+const program = createServer(({ url = "" }, response) => {
+  const framed = /^\/frame\?(.*)/.exec(url)?.[1];
+  if (framed === undefined) return response.end("You can close this page.");
+  response.setHeader("content-type", "text/html");
+  response.end(`<title>A prize</title><iframe src="${service.url}${decodeURIComponent(framed)}"></iframe>`);
+});
 beforeAll(async () => {
   await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
   redirectUri = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`; // a server that listens to TCP has one
@@ -142,36 +149,99 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await client.close();
   });
 
+  /** Connects the official client of 2025. */
+  async function connectFormer(memory: Memory, extra: { clientMetadataUrl?: string } = {}) {
+    const client = new FormerClient({ name: "tests", version: "1.0.0" });
+    const transport = new FormerTransport(new URL("/mcp", service.url), {
+      // The two packages name the same things by types of their own.
+      authProvider: memory.provider(extra) as never,
+    });
+    const failure = await client.connect(transport).then(
+      () => null,
+      (error: Error) => error,
+    );
+    return { client, transport, failure };
+  }
+
   test("a client of 2025 that the operator has set connects, and a person may say no", async () => {
     const person = await createPerson(service);
     const memory = new Memory();
     memory.information = { client_id: former.client_id };
-    const connect = async () => {
-      const client = new FormerClient({ name: "tests", version: "1.0.0" });
-      const transport = new FormerTransport(new URL("/mcp", service.url), {
-        // The two packages name the same things by types of their own.
-        authProvider: memory.provider({}) as never,
-      });
-      return {
-        client,
-        transport,
-        failure: await client.connect(transport).then(
-          () => null,
-          (error: Error) => error,
-        ),
-      };
-    };
-    await connect();
+    await connectFormer(memory);
     const visitor = await signIn(person, memory.asked);
     const denied = await consent(visitor, memory.asked, "Deny");
     expect(denied.searchParams.get("error")).toBe("access_denied");
-    const again = await connect();
+    const again = await connectFormer(memory);
     const back = await consent(visitor, memory.asked, "Allow");
     expect(back.searchParams.get("iss")).toBe(service.url);
     await again.transport.finishAuth(back.searchParams.get("code") ?? "");
-    const { client, failure } = await connect();
+    const { client, failure } = await connectFormer(memory);
     expect(failure).toBeNull();
     expect((await client.listTools()).tools.length).toBeGreaterThan(5);
     await client.close();
+  });
+
+  test("a client of 2025 connects by its metadata document, from nothing but the address, and refreshes", async () => {
+    const person = await createPerson(service);
+    const clientMetadataUrl = `${site.url}/former.json`;
+    site.document = { client_id: clientMetadataUrl, client_name: "A client of 2025", redirect_uris: [redirectUri] };
+    const memory = new Memory();
+    const first = await connectFormer(memory, { clientMetadataUrl });
+    expect(memory.asked?.searchParams.get("client_id")).toBe(clientMetadataUrl);
+    expect(memory.asked?.searchParams.get("resource")).toBe(`${service.url}/mcp`);
+    const visitor = await signIn(person, memory.asked);
+    await visitor.heading(`Connect ${new URL(site.url).host}?`).waitFor();
+    const back = await consent(visitor, memory.asked, "Allow");
+    await first.transport.finishAuth(back.searchParams.get("code") ?? "");
+    const { client, failure } = await connectFormer(memory, { clientMetadataUrl });
+    expect(failure).toBeNull();
+    const before = memory.tokens?.access_token;
+    service.clock.advance(3_700);
+    const wallet = await client.callTool({ name: "get_wallet", arguments: {} });
+    expect(wallet.isError ?? false).toBe(false);
+    expect(memory.tokens?.access_token).not.toBe(before);
+    await client.close();
+  });
+
+  test("somebody who is not signed in arrives, signs in, proves the second factor, and comes back to the consent", async () => {
+    const person = await createPerson(service);
+    const { secret } = await setUpTotp(service, person);
+    const verifier = verifierOf();
+    const asked = { clientId: former.client_id, redirectUri, resource: service.url, scope: "bid:write" };
+    const query = new URLSearchParams({
+      ...{ response_type: "code", client_id: asked.clientId, redirect_uri: redirectUri, resource: asked.resource },
+      ...{ scope: asked.scope, state: "mine", code_challenge: challengeOf(verifier), code_challenge_method: "S256" },
+    });
+    const visitor = await console.arrive("Careful");
+    await visitor.page.goto(`${service.url}/oauth/authorize?${query}`);
+    await visitor.signIn(person);
+    await visitor.sees("This account also asks for a code");
+    expect(await visitor.button("Allow").count()).toBe(0);
+    await visitor.page.getByRole("textbox", { name: "Code" }).fill(codeOf(service, secret));
+    const back = visitor.page.waitForRequest((request) => request.url().startsWith(redirectUri));
+    await visitor.button("Sign in").click();
+    await visitor.sees("bid, and send samples and deliveries");
+    await visitor.sees("a program on this device");
+    await visitor.button("Allow").click();
+    const { searchParams } = new URL((await back).url());
+    expect([searchParams.get("state"), searchParams.get("iss")]).toEqual(["mine", service.url]);
+    const given = await redeem(service.url, asked, { code: searchParams.get("code") ?? "", verifier });
+    expect([given.status, given.body.scope]).toEqual([200, "bid:write"]);
+  });
+
+  test("no page that consents or decides is drawn in a frame of another origin, which has the cookie", async () => {
+    const person = await createPerson(service);
+    const visitor = await console.arrive("Tricked");
+    await visitor.enterAs(person);
+    const begun = await new Browser(service.url, person.session).authorize({
+      ...{ clientId: former.client_id, redirectUri, resource: service.url, challenge: challengeOf(verifierOf()) },
+    });
+    const consentPage = new URL(begun.headers.get("location") ?? "", service.url).pathname;
+    for (const path of [consentPage, "/app/device", "/app/approvals", "/app/sign-in"]) {
+      await visitor.page.goto(new URL(`/frame?${encodeURIComponent(path)}`, redirectUri).href);
+      await expect.poll(() => visitor.page.frames().at(-1)?.url(), { message: path }).toMatch(/^chrome-error:/);
+    }
+    const refused = visitor.problems.splice(0);
+    expect(refused.filter((text) => !text.includes("frame-ancestors"))).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { createPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { app, clientsFile } from "./clientsFile.ts";
-import { Browser, bearer, challengeOf, connectApp, refresh, verifierOf } from "./flow.ts";
+import { Browser, bearer, challengeOf, connectApp, harmless, refresh, verifierOf } from "./flow.ts";
 
 const service = useService({ settings: { oauthClientsFile: clientsFile([app]) } });
 
@@ -24,7 +24,11 @@ test("the server card says where and how to connect", async () => {
   });
 });
 
-/** What the authorization part of MCP 2026-07-28 asks of servers, and how this one does it. */
+/**
+ * What the authorization part of MCP 2026-07-28 asks of servers, and how this one does it. What it asks about client ID metadata
+ * documents (exact `client_id`, required fields, redirects, cache headers, private addresses) is in clients.test.ts, that a token
+ * is passed on to nobody in passedOn.test.ts, and PKCE's refusals in attacks.test.ts.
+ */
 const demands: Record<string, () => Promise<void>> = {
   "MUST implement protected resource metadata (RFC 9728)": async () => {
     expect(await metadata("oauth-protected-resource/mcp")).toMatchObject({
@@ -55,8 +59,39 @@ const demands: Record<string, () => Promise<void>> = {
     expect(found.client_id_metadata_document_supported).toBe(true);
     expect(found.token_endpoint_auth_methods_supported).toContain("none");
   },
-  "SHOULD send iss in answers (RFC 9207), and say so": async () => {
+  "SHOULD send iss in answers (RFC 9207), errors among them, and say so": async () => {
     expect((await metadata("oauth-authorization-server")).authorization_response_iss_parameter_supported).toBe(true);
+    const person = await createPerson(service);
+    const browser = new Browser(service.url, person.session);
+    for (const decision of [harmless, { decision: "deny" }]) {
+      const begun = await browser.authorize({ ...asked(), challenge: challengeOf(verifierOf()) });
+      expect((await browser.decide(begun, decision)).searchParams.get("iss")).toBe(service.url);
+    }
+  },
+  "MUST bind tokens to the resource that a client names (RFC 8707)": async () => {
+    const { resource: _, ...unnamed } = asked();
+    const answer = await new Browser(service.url).authorize({ ...unnamed, challenge: challengeOf(verifierOf()) });
+    expect(answer.headers.get("location")).toContain("error=invalid_target");
+  },
+  // Clients MAY sign their requests for tokens (private_key_jwt). No part of the specification asks a server for it, and a
+  // document that can do without, such as ChatGPT's, connects without: test/oauth/guide.test.ts. So it is not offered.
+  "MAY offer private_key_jwt: not offered, and not announced": async () => {
+    const found = await metadata("oauth-authorization-server");
+    expect(found.token_endpoint_auth_methods_supported).not.toContain("private_key_jwt");
+  },
+  "MAY offer dynamic registration, which is deprecated: off unless an operator opens it": async () => {
+    expect(await metadata("oauth-authorization-server")).not.toHaveProperty("registration_endpoint");
+  },
+  "SHOULD answer a missing scope with 403, insufficient_scope, and the scopes that the call takes": async () => {
+    const { accessToken } = await newToken();
+    const params = { name: "request_payout", arguments: {} };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+    const refused = await rest(service.url, "POST", "/mcp", { body, credentials: bearer(accessToken) });
+    expect(refused.status).toBe(403);
+    const challenge = refused.headers.get("www-authenticate") ?? "";
+    for (const part of ['error="insufficient_scope"', 'scope="bid:write payouts:write"', "resource_metadata="]) {
+      expect(challenge).toContain(part);
+    }
   },
   "MUST validate the audience": async () => {
     const { accessToken } = await newToken();

@@ -5,6 +5,7 @@ import { MoneyField, TextField } from "../parts/fields.tsx";
 import { Form } from "../parts/form.tsx";
 import { Fact, Facts } from "../parts/list.tsx";
 import { Notice } from "../parts/notice.tsx";
+import styles from "./connect.module.css";
 import type { AskedConsent, ConsentDecision } from "./consents.ts";
 
 const inDollars = (cents: number) => (cents / 100).toFixed(2);
@@ -56,6 +57,9 @@ export function ConsentForm({
   );
 }
 
+/** What listens there is a program on the person's own machine, or an app of it: no domain says whose. */
+const isOnThisDevice = (redirectHost: string) => /^(localhost|127\.0\.0\.1|\[::1\])(:|$)|:$/.test(redirectHost);
+
 /** Who asks, and for what, in words. */
 function Asked({ client, redirectHost, scopes }: AskedConsent) {
   return (
@@ -70,8 +74,13 @@ function Asked({ client, redirectHost, scopes }: AskedConsent) {
           </Fact>
         )}
       </Facts>
+      {redirectHost !== null && isOnThisDevice(redirectHost) && (
+        <Notice kind="warn">
+          This is a program on this device. Allow it only if you have just started it yourself.
+        </Notice>
+      )}
       <p>It may:</p>
-      <ul>
+      <ul className={styles.may}>
         <li>read what you can read here</li>
         {scopes.map(({ scope, words }) => (
           <li key={scope}>{words}</li>

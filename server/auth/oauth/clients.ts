@@ -87,7 +87,8 @@ export function hostOf(url: string): string {
   return /^https?:$/.test(protocol) ? host : protocol;
 }
 
-const cleanName = (name: string) =>
+/** A name in one line, without what is not seen. */
+export const cleanName = (name: string) =>
   [
     ...name
       .normalize("NFKC")
@@ -97,10 +98,13 @@ const cleanName = (name: string) =>
     .slice(0, 80)
     .join("");
 
+/** Scripts whose words stand beside Latin ones in honest names. */
+const besideLatin =
+  /[\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}]/u;
+
 /** Whether a name looks like the service's own, or mixes scripts, as names that look like others' do. */
 function isDeceptive(name: string): boolean {
-  const letters = name.normalize("NFKD").replace(/[^\p{L}\p{N}]/gu, "");
-  const isMixed =
-    /\p{Script=Latin}/u.test(letters) && /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u.test(letters);
-  return isMixed || /reb[i1l|!]d/i.test(letters);
+  const letters = name.normalize("NFKD").replace(/[^\p{L}\p{N}|!]/gu, "");
+  const isMixed = /\p{Script=Latin}/u.test(letters) && [...letters].some((letter) => !besideLatin.test(letter));
+  return isMixed || /[rʀ][e3ᴇ][b8ʙ][i1l|!ɪı][dᴅ]/iu.test(letters);
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../gateways/clock.ts";
 import type { Egress } from "../../gateways/egress.ts";
-import { readClient } from "./clients.ts";
+import { cleanName, readClient } from "./clients.ts";
 
 /** Source: docs/contract.md "Connected apps". */
 const MAX_BYTES = 10 * 1024;
@@ -65,11 +65,20 @@ async function fetchDocument(egress: Egress, url: string): Promise<Fetched> {
   const given: unknown = JSON.parse(body.toString());
   if (typeof given !== "object" || given === null) throw new Error("A client's document must be an object.");
   const claimed = "client_id" in given && typeof given.client_id === "string" ? given.client_id : "";
-  const { client_secret: secret, ...client } = readClient(claimed, given);
+  const { client_secret: secret, ...client } = readClient(claimed, withoutSigning(given));
   if (secret !== undefined || client.token_endpoint_auth_method !== "none") {
     throw new Error("A public document can name no secret.");
   }
+  // Source: MCP 2026-07-28, Client ID Metadata Documents: a document has at least `client_id`, `client_name` and `redirect_uris`.
+  if (cleanName(client.client_name ?? "") === "") throw new Error("A client's document must have a name.");
   return { text: JSON.stringify(client), keptSeconds: keptSecondsOf(headers["cache-control"]) };
+}
+
+/** An app that prefers to sign its requests for tokens, such as ChatGPT, may say that it can do without. */
+function withoutSigning(given: object): object {
+  const offered = "token_endpoint_auth_methods_supported" in given ? given.token_endpoint_auth_methods_supported : null;
+  const isOffered = Array.isArray(offered) && offered.includes("none");
+  return isOffered ? { ...given, token_endpoint_auth_method: "none" } : given;
 }
 
 function keptSecondsOf(cacheControl = ""): number {

@@ -65,6 +65,7 @@ function Limits({ apiKey: { scopes, spendLimit, approval, client } }: { apiKey: 
         <p className={styles.meta}>{scopes.length > 0 ? scopes.join(", ") : "reads only"}</p>
       ) : (
         <ul className={styles.may} aria-label="What it may do">
+          <li>Read what you can read here.</li>
           {scopes.map((scope) => (
             <li key={scope}>{scopeWords[scope]}</li>
           ))}
