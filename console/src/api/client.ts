@@ -1,5 +1,5 @@
 import { createRebidClient, errorBodyOf, type RebidRouter } from "@rebid/sdk/trpc";
-import type { inferRouterOutputs } from "@trpc/server";
+import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 
 /**
  * The service, over typed RPC with the session cookie. Changes are repeated by `useAction`, which also waits for the
@@ -8,6 +8,7 @@ import type { inferRouterOutputs } from "@trpc/server";
 export const api = createRebidClient({ maxRetries: 0 });
 
 type Outputs = inferRouterOutputs<RebidRouter>;
+type Inputs = inferRouterInputs<RebidRouter>;
 
 export type Me = Outputs["auth"]["me"];
 export type TaskItem = Outputs["tasks"]["list"]["tasks"][number];
@@ -20,6 +21,9 @@ export type Bid = NonNullable<TaskPage["bids"]>[number];
 export type BidStatus = Bid["status"];
 export type Sample = NonNullable<TaskPage["samples"]>[number];
 export type Delivery = NonNullable<TaskPage["deliveries"]>[number];
+export type Check = Task["checks"][number];
+export type CheckResult = Delivery["checks"][number];
+export type NewCheck = NonNullable<Inputs["tasks"]["create"]["checks"]>[number];
 export type BriefFile = NonNullable<TaskPage["files"]>[number];
 export type Message = Outputs["messages"]["list"]["messages"][number];
 export type MessageFile = Message["files"][number];

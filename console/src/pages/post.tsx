@@ -4,6 +4,8 @@ import { useState } from "react";
 import { api } from "../api/client.ts";
 import { walletQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
+import { JudgingFields } from "../checks/judgingFields.tsx";
+import { useJudging } from "../checks/useJudging.ts";
 import { Form } from "../parts/form.tsx";
 import { MoneyPreview } from "../parts/money.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -18,6 +20,7 @@ export function PostTask() {
   const { data: wallet } = useQuery(walletQuery);
   const [files, setFiles] = useState<readonly Chosen[]>([]);
   const [taskId, setTaskId] = useState<string | null>(null);
+  const judging = useJudging({ draft: "post" });
   const showTask = (id: string) => navigate({ to: "/tasks/$taskId", params: { taskId: id } });
   const post = useAction("tasks.create", api.tasks.create.mutate, {
     draft: "post",
@@ -41,11 +44,15 @@ export function PostTask() {
       <Form
         action={post}
         operation="tasks.create"
-        read={readTask}
-        onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+        read={(fields) => ({ ...readTask(fields), ...judging.read(fields) })}
+        onInput={(fields) => {
+          setBudgetCents(fields.money("maxBudgetCents"));
+          judging.watch(fields);
+        }}
         submit="Post the task"
       >
         <TaskFields />
+        <JudgingFields judging={judging} />
         <ChooseFiles files={files} onChange={setFiles} />
         <MoneyPreview
           lines={[

@@ -33,6 +33,12 @@ export class FieldReader {
     return this.#data.getAll(name).filter((value) => typeof value === "string");
   }
 
+  /** The fields whose names begin with this prefix, by the rest of their names. */
+  under(prefix: string): Record<string, string> {
+    const found = [...this.#data].filter(([name, value]) => name.startsWith(prefix) && typeof value === "string");
+    return Object.fromEntries(found.map(([name, value]) => [name.slice(prefix.length), String(value)]));
+  }
+
   has(name: string): boolean {
     return this.#data.has(name);
   }

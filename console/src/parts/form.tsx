@@ -14,7 +14,7 @@ interface FormState {
   issues: readonly Issue[];
 }
 
-const FormContext = createContext<FormState>({ operation: "", issues: [] });
+export const FormContext = createContext<FormState>({ operation: "", issues: [] });
 export const useForm = () => use(FormContext);
 
 /** Whether an issue is about this field: `tags.3` is about `tags`. */

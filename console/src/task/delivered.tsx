@@ -1,5 +1,5 @@
 import { lazy, Suspense } from "react";
-import { api, type Bid, type Delivery, type Task, type TaskPage } from "../api/client.ts";
+import { api, type Bid, type Check, type Delivery, type Task, type TaskPage } from "../api/client.ts";
 import { useAction } from "../api/useAction.ts";
 import { limitsOf } from "../limits.ts";
 import { Confirm } from "../parts/confirm.tsx";
@@ -14,6 +14,8 @@ import styles from "./now.module.css";
 
 // Only in a dialog.
 const FeeNote = lazy(() => import("./feeNote.tsx").then((file) => ({ default: file.FeeNote })));
+// Only where checks were agreed on.
+const Checklist = lazy(() => import("../checks/checklist.tsx").then((file) => ({ default: file.Checklist })));
 // Only where a buyer may ask for changes.
 const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
 
@@ -83,13 +85,14 @@ function OpenDispute({ task, bid }: { task: Task; bid: Bid }) {
 }
 
 /** The delivery, or all its versions, the newest first. */
-export function Deliveries({ deliveries }: { deliveries: readonly Delivery[] }) {
+export function Deliveries({ deliveries, checks }: { deliveries: readonly Delivery[]; checks: readonly Check[] }) {
   return (
     <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
       <div className={styles.versions}>
         {deliveries.map((file, index) => (
           <div key={file.id}>
             {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
+            <Suspense>{file.checks.length > 0 && <Checklist results={file.checks} checks={checks} />}</Suspense>
             <File file={file} />
           </div>
         ))}

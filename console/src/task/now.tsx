@@ -24,6 +24,8 @@ const DeclineChanges = lazy(() => import("./changes.tsx").then((file) => ({ defa
 // Only where something is or may be agreed on.
 const Proposal = lazy(() => import("./agreements.tsx").then((file) => ({ default: file.Proposal })));
 const OtherWays = lazy(() => import("./propose.tsx").then((file) => ({ default: file.OtherWays })));
+// Only for a buyer whose own program reports.
+const EndedKeys = lazy(() => import("../checks/changeKey.tsx").then((file) => ({ default: file.EndedKeys })));
 const ChangesAsked = lazy(() => import("./changes.tsx").then((file) => ({ default: file.ChangesAsked })));
 
 interface NowProps {
@@ -46,6 +48,7 @@ export function Now({ page, task, userId }: NowProps) {
       <Suspense>
         {isParty && task.status !== "open" && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
       </Suspense>
+      <Suspense>{isBuyer && mayNameKey(task) && <EndedKeys task={task} />}</Suspense>
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
       <Suspense>{bid && task.status === "delivered" && <Decision page={page} task={task} bid={bid} />}</Suspense>
@@ -59,7 +62,7 @@ export function Now({ page, task, userId }: NowProps) {
       {bid && can(page, "bids.deliveryInit") && (
         <Section title={task.changes ? "Deliver again" : "Deliver"}>
           <Suspense>
-            <Upload bidId={bid.id} target="delivery" />
+            <Upload bidId={bid.id} target="delivery" checks={task.checks} />
             {can(page, "tasks.declineChanges") && (
               <div>
                 <DeclineChanges task={task} />
@@ -73,12 +76,16 @@ export function Now({ page, task, userId }: NowProps) {
           <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
         )}
       </Suspense>
-      <Suspense>{deliveries.length > 0 && <Deliveries deliveries={deliveries} />}</Suspense>
+      <Suspense>{deliveries.length > 0 && <Deliveries deliveries={deliveries} checks={task.checks} />}</Suspense>
       <Samples page={page} bid={bid} />
       {sides && (isParty || dispute) && <Agreeing page={page} {...sides} />}
     </>
   );
 }
+
+/** While a report counts, another key can be named for it. */
+const mayNameKey = ({ status, checks }: Task) =>
+  ["open", "awarded", "delivered"].includes(status) && checks.some(({ kind }) => kind === "external");
 
 /** What the buyer of an open task waits for. */
 function WhileOpen({ task: { bidCount, maxBudgetCents } }: { task: Task }) {

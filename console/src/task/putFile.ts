@@ -40,18 +40,35 @@ export interface Steps<Output> {
   operation: string;
 }
 
-/** Sends a file in the three steps of an upload, and returns what the service made of it. */
-export async function putFile<Output>(
-  { id, init, finalize, operation }: Steps<Output>,
+/** Sends a file to the object store, in the first two steps of an upload. Returns its key. */
+export async function sendFile<Output>(
+  { id, init }: Pick<Steps<Output>, "id" | "init">,
   file: File,
   onProgress: (share: number) => void,
-): Promise<Output> {
+): Promise<string> {
   const { uploadUrl, storageKey } = await init({
     ...{ id, mimeType: typeOf(file), bytes: file.size, fileName: file.name },
   });
   await put(uploadUrl, file, onProgress);
+  return storageKey;
+}
+
+/** Finishes an upload, and returns what the service made of it. */
+export async function finishFile<Output>(
+  { id, finalize, operation }: Omit<Steps<Output>, "init">,
+  storageKey: string,
+): Promise<Output> {
   const input = { id, storageKey };
   const output = await finalize(input, { context: { idempotencyKey: keyFor(operation, input) } });
   settle(operation, input);
   return output;
+}
+
+/** Sends a file in the three steps of an upload, and returns what the service made of it. */
+export async function putFile<Output>(
+  steps: Steps<Output>,
+  file: File,
+  onProgress: (share: number) => void,
+): Promise<Output> {
+  return finishFile(steps, await sendFile(steps, file, onProgress));
 }

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import type { BriefFile, DisputeCase } from "../api/client.ts";
+import { Checklist } from "../checks/checklist.tsx";
 import { Badge } from "../parts/badge.tsx";
 import { formatDisputes, formatHours, formatMinute } from "../parts/format.ts";
 import { Fact, Facts } from "../parts/list.tsx";
@@ -16,8 +17,23 @@ import styles from "./record.module.css";
 /** All that a dispute is decided by: both sides see what the moderator sees. */
 export function DisputeRecord({ page }: { page: DisputeCase }) {
   const { dispute, brief, samples, deliveries } = page;
+  const { checks } = page.task;
+  const judged = deliveries.filter((delivery) => delivery.checks.length > 0);
   return (
     <>
+      {judged.map((delivery) => (
+        <Section
+          key={delivery.id}
+          title={delivery.supersededAt === null ? "What was agreed to be checked" : "The same, of an earlier delivery"}
+          lead={
+            delivery.supersededAt === null
+              ? "Both sides knew these checks before the bid. They judged the delivery."
+              : undefined
+          }
+        >
+          <Checklist results={delivery.checks} checks={checks} />
+        </Section>
+      ))}
       {dispute.status === "open" ? (
         <Section title={`What is wrong, says the ${dispute.openedBy}`} card>
           <LongText text={dispute.reason} />

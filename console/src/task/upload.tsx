@@ -1,13 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
-import { api } from "../api/client.ts";
+import { lazy, Suspense, useState } from "react";
+import { api, type Check } from "../api/client.ts";
 import { Button } from "../parts/button.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { DropZone } from "./dropZone.tsx";
 import styles from "./files.module.css";
-import { putFile } from "./putFile.ts";
+import { finishFile, sendFile } from "./putFile.ts";
+
+// Only where checks were agreed on.
+const Checklist = lazy(() => import("../checks/checklist.tsx").then((file) => ({ default: file.Checklist })));
 
 type Target = "sample" | "delivery";
 
@@ -26,11 +29,18 @@ const operations = {
   },
 } as const;
 
+interface UploadProps {
+  bidId: string;
+  target: Target;
+  /** What a delivery will be judged by. */
+  checks?: readonly Check[];
+}
+
 /** Uploads a sample or the delivery of a bid: choose or drop a file, read what will happen, send it. */
-export function Upload({ bidId, target }: { bidId: string; target: Target }) {
+export function Upload(props: UploadProps) {
   const [file, setFile] = useState<File | null>(null);
-  if (file === null) return <ChooseFile target={target} onChoose={setFile} />;
-  return <SendFile bidId={bidId} target={target} file={file} onDone={() => setFile(null)} />;
+  if (file === null) return <ChooseFile target={props.target} onChoose={setFile} />;
+  return <SendFile {...props} file={file} onDone={() => setFile(null)} />;
 }
 
 function ChooseFile({ target, onChoose }: { target: Target; onChoose: (file: File | null) => void }) {
@@ -45,53 +55,77 @@ function ChooseFile({ target, onChoose }: { target: Target; onChoose: (file: Fil
   );
 }
 
-/** Sends a file in the three steps of an upload, and says how far it is. */
-function useUpload({ bidId, target, onDone }: Omit<SendFileProps, "file">) {
+/** Sends a file in the three steps of an upload, the first two of them once, and says how far it is. */
+function useUpload({ bidId, target, file, onDone }: SendFileProps) {
   const queryClient = useQueryClient();
   const [progress, setProgress] = useState(0);
+  const [storageKey, setStorageKey] = useState<string | null>(null);
   const { init, finalize } = operations[target];
+  const sent = async () => {
+    if (storageKey !== null) return storageKey;
+    const key = await sendFile<unknown>({ id: bidId, init }, file, setProgress);
+    setStorageKey(key);
+    return key;
+  };
+  const onSettled = () => setProgress(0);
   const upload = useMutation({
-    mutationFn: async (file: File) => {
-      const steps = { id: bidId, init, finalize, operation: `bids.${target}Finalize` };
-      await putFile<unknown>(steps, file, setProgress);
+    mutationFn: async () => {
+      const steps = { id: bidId, finalize, operation: `bids.${target}Finalize` };
+      await finishFile<unknown>(steps, await sent());
     },
     onSuccess: async () => {
       await queryClient.invalidateQueries();
       onDone();
     },
-    onSettled: () => setProgress(0),
+    onSettled,
   });
-  return { upload, progress };
+  const trial = useMutation({
+    mutationFn: async () => api.bids.deliveryPreflight.mutate({ id: bidId, storageKey: await sent() }),
+    onSettled,
+  });
+  return { upload, trial, progress };
 }
 
-interface SendFileProps {
-  bidId: string;
-  target: Target;
+interface SendFileProps extends UploadProps {
   file: File;
   /** Is called when the file is sent, or another one shall be chosen. */
   onDone: () => void;
 }
 
 function SendFile(props: SendFileProps) {
-  const { target, file, onDone } = props;
-  const { upload, progress } = useUpload(props);
+  const { target, file, checks = [], onDone } = props;
+  const { upload, trial, progress } = useUpload(props);
   const { button, note } = operations[target];
+  const isBusy = upload.isPending || trial.isPending;
+  const error = upload.error ?? trial.error;
   return (
     <div className={styles.chosen}>
       <p>
         <b dir="auto">{file.name}</b>, {formatBytes(file.size)}
       </p>
-      {upload.isPending ? (
+      <Suspense>{trial.data && <Checklist results={trial.data.checks} checks={checks} isTrial />}</Suspense>
+      {isBusy ? (
         <progress value={progress} aria-label={`Uploading ${file.name}`} />
       ) : (
         <Notice kind={target === "delivery" ? "warn" : "info"}>{note}</Notice>
       )}
-      {upload.error && <Problem error={upload.error} />}
+      {error && <Problem error={error} />}
       <div className={styles.actions}>
-        <Button look="primary" busy={upload.isPending} paused={upload.isPaused} onClick={() => upload.mutate(file)}>
+        {checks.length > 0 && !trial.data && (
+          <Button busy={trial.isPending} disabled={isBusy} onClick={() => trial.mutate()}>
+            Try the checks first
+          </Button>
+        )}
+        <Button
+          look="primary"
+          busy={upload.isPending}
+          disabled={isBusy}
+          paused={upload.isPaused}
+          onClick={() => upload.mutate()}
+        >
           {upload.isPending ? `${Math.floor(progress * 100)}%` : button}
         </Button>
-        {!upload.isPending && (
+        {!isBusy && (
           <Button look="quiet" onClick={onDone}>
             Choose another file
           </Button>

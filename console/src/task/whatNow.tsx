@@ -77,8 +77,10 @@ const whileChanged = (dueAt: string, isBuyer: boolean): Words => ({
   ),
 });
 
-function whileDelivered({ acceptanceDeadlineAt }: Task, bid: Bid | undefined, isBuyer: boolean): Words | null {
+function whileDelivered(task: Task, bid: Bid | undefined, isBuyer: boolean): Words | null {
+  const { acceptanceDeadlineAt, acceptsAt } = task;
   if (acceptanceDeadlineAt === null) return null;
+  if (acceptsAt) return oncePassed(acceptsAt, bid, isBuyer);
   return {
     kind: "warn",
     title: isBuyer ? "It is your turn: look at the delivery" : "The buyer looks at your delivery",
@@ -90,6 +92,19 @@ function whileDelivered({ acceptanceDeadlineAt }: Task, bid: Bid | undefined, is
     ),
   };
 }
+
+/** All required checks have passed. */
+const oncePassed = (acceptsAt: string, bid: Bid | undefined, isBuyer: boolean): Words => ({
+  kind: isBuyer ? "warn" : "good",
+  title: isBuyer ? "The checks have passed: look at the delivery now" : "The checks have passed",
+  text: (
+    <>
+      {bid ? formatMoney(bid.priceCents) : "The price"}{" "}
+      {isBuyer ? "goes to the bidder by itself" : "is yours by itself"} in <Countdown to={acceptsAt} over="a moment" />
+      {isBuyer ? "." : ", unless the buyer objects."}
+    </>
+  ),
+});
 
 /** Nobody's money was paid: its buyer gave the task up, its bidder gave it back, or both agreed. */
 function afterCancelling(
@@ -122,10 +137,12 @@ function afterAcceptance({ page, task, isBuyer }: WhatNowProps, bid: Bid): Words
   const price = formatMoney(bid.priceCents);
   const other = isBuyer ? bid.bidder.displayName : task.buyer.displayName;
   const next = can(page, "tasks.rate") ? `Rate ${other} below, so that others know.` : "There is nothing left to do.";
-  if (isBuyer) return { kind: "good", title: `You paid ${other} ${price}`, text: `The delivery is yours. ${next}` };
+  const byChecks = task.acceptedBy === "checks" ? "Its checks have accepted it. " : "";
+  if (isBuyer)
+    return { kind: "good", title: `You paid ${other} ${price}`, text: `${byChecks}The delivery is yours. ${next}` };
   const text = (
     <>
-      It is in your wallet. {next} <Link to="/wallet/payouts">Pay it out</Link>
+      {byChecks}It is in your wallet. {next} <Link to="/wallet/payouts">Pay it out</Link>
     </>
   );
   return { kind: "good", title: `${other} paid you ${price}`, text };

@@ -4,6 +4,9 @@ import { useState } from "react";
 import { api, isWhole, type Task } from "../../api/client.ts";
 import { taskQuery } from "../../api/queries.ts";
 import { useAction } from "../../api/useAction.ts";
+import { AgreedChecks } from "../../checks/agreedChecks.tsx";
+import { JudgingFields } from "../../checks/judgingFields.tsx";
+import { useJudging } from "../../checks/useJudging.ts";
 import type { FieldReader } from "../../parts/fieldReader.ts";
 import { Form } from "../../parts/form.tsx";
 import { MoneyPreview } from "../../parts/money.tsx";
@@ -19,11 +22,19 @@ export function EditTask() {
   return isWhole(data.task) && mayEdit ? <EditForm task={data.task} /> : <NotFoundPage />;
 }
 
+const fieldOfError = {
+  budget_locked_by_bids: "maxBudgetCents",
+  revisions_locked_by_bids: "revisions",
+  checks_locked_by_bids: "checks",
+};
+
 function EditForm({ task }: { task: Task }) {
   const navigate = useNavigate();
   const [budgetCents, setBudgetCents] = useState(task.maxBudgetCents);
   const showTask = () => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
   const update = useAction("tasks.update", api.tasks.update.mutate, { onSuccess: showTask });
+  const judging = useJudging({ task });
+  const areChecksLocked = task.bidCount > 0;
   const difference = budgetCents - task.maxBudgetCents;
   const read = (fields: FieldReader) => {
     const { maxBudgetCents, revisions, ...rest } = readTask(fields);
@@ -32,23 +43,27 @@ function EditForm({ task }: { task: Task }) {
       ...{ id: task.id, ...rest },
       ...(maxBudgetCents !== task.maxBudgetCents && { maxBudgetCents }),
       ...(revisions !== task.revisions && { revisions }),
+      ...(!areChecksLocked && changedOf(task, judging.read(fields))),
     };
   };
   return (
     <Page title="Edit the task" width="narrow">
       {task.bidCount > 0 && (
         <Notice kind="info">
-          The budget and the rounds of changes are locked while somebody has an active bid. Bidders see that the text
-          was changed after they had bid.
+          The budget, the rounds of changes and the checks are locked while somebody has an active bid. Bidders see that
+          the text was changed after they had bid.
         </Notice>
       )}
       <Form
         action={update}
         operation="tasks.update"
         read={read}
-        onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+        onInput={(fields) => {
+          setBudgetCents(fields.money("maxBudgetCents"));
+          judging.watch(fields);
+        }}
         submit="Save"
-        fieldOfError={{ budget_locked_by_bids: "maxBudgetCents", revisions_locked_by_bids: "revisions" }}
+        fieldOfError={fieldOfError}
         beside={
           <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
             Leave it as it is
@@ -56,6 +71,7 @@ function EditForm({ task }: { task: Task }) {
         }
       >
         <TaskFields task={task} />
+        {areChecksLocked ? <AgreedChecks task={task} /> : <JudgingFields judging={judging} />}
         {difference !== 0 && budgetCents > 0 && (
           <MoneyPreview
             lines={[
@@ -71,3 +87,18 @@ function EditForm({ task }: { task: Task }) {
     </Page>
   );
 }
+
+/** Of how a delivery is judged, what is other than before. */
+function changedOf(task: Task, { checks, acceptOnChecks }: ReturnType<ReturnType<typeof useJudging>["read"]>) {
+  const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  return {
+    ...(!isSame(checks.map(entriesOf), task.checks.map(entriesOf)) && { checks }),
+    ...(!isSame(acceptOnChecks, task.acceptOnChecks) && { acceptOnChecks }),
+  };
+}
+
+/** In one order and without what is the same as nothing, so that checks can be compared. */
+const entriesOf = (check: object) =>
+  Object.entries(check)
+    .filter(([, value]) => value !== undefined && value !== false)
+    .toSorted(([a], [b]) => a.localeCompare(b));

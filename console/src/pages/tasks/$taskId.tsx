@@ -24,6 +24,9 @@ const PlaceBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ d
 const DisputeState = lazy(() => import("../../task/dispute.tsx").then((file) => ({ default: file.DisputeState })));
 const Ratings = lazy(() => import("../../task/ratings.tsx").then((file) => ({ default: file.Ratings })));
 const BriefFiles = lazy(() => import("../../task/briefFiles.tsx").then((file) => ({ default: file.BriefFiles })));
+const AgreedChecks = lazy(() =>
+  import("../../checks/agreedChecks.tsx").then((file) => ({ default: file.AgreedChecks })),
+);
 const Questions = lazy(() => import("../../task/questions.tsx").then((file) => ({ default: file.Questions })));
 
 /** Addresses of files work for 15 minutes, and this page has them. */
@@ -75,6 +78,7 @@ export function ReadTask() {
             <LongText text={full.acceptanceCriteria} />
           </Section>
         )}
+        <Suspense>{full && full.checks.length > 0 && <AgreedChecks task={full} />}</Suspense>
         <Tags tags={task.tags} />
         {full && <Files page={data} />}
         <Suspense>
