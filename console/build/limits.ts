@@ -10,7 +10,6 @@ interface Schema {
   $ref?: string;
   anyOf?: Schema[];
   allOf?: Schema[];
-  oneOf?: Schema[];
   properties?: Record<string, Schema>;
   required?: string[];
   items?: Schema;
@@ -84,13 +83,6 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
       fields[field] = limitsOfField(resolve(schema), resolve);
       for (const [inner, innerSchema] of Object.entries(resolve(schema).properties ?? {})) {
         fields[`${field}.${inner}`] = limitsOfField(resolve(innerSchema), resolve);
-      }
-      // Of a list of objects, by the name that an item's field has without the item's number.
-      const item = resolve(resolve(schema).items ?? {});
-      for (const { properties = {} } of (item.oneOf ?? [item]).map(resolve)) {
-        for (const [inner, innerSchema] of Object.entries(properties)) {
-          fields[`${field}.${inner}`] = limitsOfField(resolve(innerSchema), resolve);
-        }
       }
     }
     found[name] = fields;

@@ -11,11 +11,13 @@ export interface Limits {
   readonly options?: readonly string[];
 }
 
-/** Returns the limits of a field of an operation, such as `limitsOf("tasks.create", "title")` or, of an item, `"checks.3.name"`. */
+/** Returns the limits of a field of an operation, such as `limitsOf("tasks.create", "title")`. */
 export function limitsOf(operation: string, field: string): Limits {
   // The endpoints of OAuth are not in the document; what they refuse, they say.
   if (operation.startsWith("oauth.")) return {};
-  const found = limits[operation]?.[field.replaceAll(/\.\d+(?=\.)/g, "")];
+  // Nor are fields of a list's items here, such as `checks.3.name`: no form shows their limits.
+  if (/\.\d+\./.test(field)) return {};
+  const found = limits[operation]?.[field];
   if (found === undefined) throw new Error(`The API document has no field ${field} of ${operation}.`);
   return found;
 }

@@ -93,7 +93,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await row(0).getByLabel("Kind of file").selectOption({ label: "Something else" });
     await fill(0, "MIME types", "image/webp, image/gif");
     await ada.button("Move Size up").click();
-    await ada.sees("From 2 words to 1,000 words".replace("From", "A text of from"));
+    await ada.sees(/^a text of 2 to 1,000 words, and that contains “Sources” and “Links”$/);
     await ada.field(/^Pay by itself/).check();
     await ada.field("Minutes that you have").fill("30");
     await ada.isAccessible();
@@ -217,7 +217,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const bo = await enter("Bo", bidder);
     await bo.open(`/tasks/${task.id}`);
     await bo.heading("Checked by itself").waitFor();
-    await bo.sees("A text of at least 3 words".toLowerCase());
+    await bo.sees("a text of at least 3 words");
     await bo.sees("Pays by itself");
     await bo.isAccessible();
     const bid = await placeBid(bidder, task.id);
@@ -308,7 +308,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       const visitor = await enter(name, person);
       await visitor.open(path);
       await visitor.sees("0 of 2 checks passed");
-      expect(await visitor.page.locator("main section h2").first().innerText()).toBe("What was agreed to be checked");
+      expect(await visitor.page.locator("main section h2").first().innerText()).toBe("What the checks say");
       expect(await listed(visitor, "What the checks say").allInnerTexts()).toEqual([
         expect.stringContaining("Failed"),
         expect.stringMatching(/Could not be judged[\s\S]*img src=x/),

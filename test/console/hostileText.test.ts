@@ -82,7 +82,13 @@ const forms: readonly FormCase[] = [
     ...{ operation: "auth.resetPassword", as: "visitor", path: () => "/reset-password#token=any" },
     submit: "Set the new password",
   },
-  { operation: "tasks.create", as: "buyer", path: () => "/post", submit: "Post the task", shownAt: "/work" },
+  {
+    ...{ operation: "tasks.create", as: "buyer", path: () => "/post", submit: "Post the task", shownAt: "/work" },
+    async open(visitor) {
+      await visitor.page.getByText("Add a check", { exact: true }).click();
+      await visitor.button("A text of so many words").click();
+    },
+  },
   {
     ...{ operation: "tasks.update", as: "buyer", path: () => `/edit/${ids.open}`, submit: "Save" },
     shownAt: () => `/tasks/${ids.open}`,
@@ -224,6 +230,7 @@ const withoutFields = [
   "tasks.award",
   "tasks.cancel",
   "tasks.removeFile",
+  "tasks.setCheckKey",
   "webhooks.remove",
 ];
 

@@ -2,7 +2,11 @@ import { useEffect, useRef, useState } from "react";
 import { limitsOf } from "../limits.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/fields.tsx";
+import formStyles from "../parts/form.module.css";
 import { FormContext, useForm } from "../parts/form.tsx";
+import page from "../parts/page.module.css";
+import files from "../task/briefFiles.module.css";
+import folds from "../task/now.module.css";
 import { CheckFields, firstFieldOf } from "./checkFields.tsx";
 import styles from "./checks.module.css";
 import { CheckWords } from "./checkWords.tsx";
@@ -89,9 +93,9 @@ export function Builder({ judging }: { judging: Judging }) {
 /** What can be asked for, of as many checks as there is room for. */
 function Offers({ left, isFirst, onChoose }: { left: number; isFirst: boolean; onChoose: (offer: Offer) => void }) {
   return (
-    <details className={styles.offers}>
+    <details className={folds.more}>
       <summary>{isFirst ? "Add a check" : "Add another check"}</summary>
-      <div>
+      <div className={styles.offers}>
         {offers
           .filter(({ checks }) => checks.length <= left)
           .map((offer) => (
@@ -126,12 +130,12 @@ function CheckRow({ row, index, isLast, onMove, onRemove }: CheckRowProps) {
   );
   const name = row.values.name || "this check";
   return (
-    <li data-key={row.key} className={styles.row}>
-      <header>
+    <li data-key={row.key} className={page.card}>
+      <header className={styles.head}>
         <p>
           <b>{index + 1}.</b> <CheckWords check={toCheck(row, () => undefined)} isDraft />
         </p>
-        <div className={styles.buttons}>
+        <div className={files.buttons}>
           <Button size="small" disabled={index === 0} onClick={() => onMove(-1)}>
             <span aria-hidden="true">↑</span>
             <span className="visually-hidden">Move {name} up</span>
@@ -147,20 +151,16 @@ function CheckRow({ row, index, isLast, onMove, onRemove }: CheckRowProps) {
       </header>
       <FormContext value={{ ...form, issues }}>
         <CheckFields row={row} path={path} />
-        <TextField
-          name={`${path}.name`}
-          label="Name"
-          hint="What it is called where it passes or fails."
-          autoComplete="off"
-          defaultValue={row.values.name}
-        />
+        <div className={styles.bounds}>
+          <TextField name={`${path}.name`} label="Name" autoComplete="off" defaultValue={row.values.name} />
+          <div className={`${formStyles.choices} ${styles.beside}`}>
+            <label>
+              <input type="checkbox" name={`${path}.required`} defaultChecked={row.values.required === "on"} />
+              <span>It must pass</span>
+            </label>
+          </div>
+        </div>
       </FormContext>
-      <label className={styles.tick}>
-        <input type="checkbox" name={`${path}.required`} defaultChecked={row.values.required === "on"} />
-        <span>
-          It must pass <small>Otherwise it is shown, but paying by itself does not wait for it.</small>
-        </span>
-      </label>
     </li>
   );
 }
@@ -171,25 +171,27 @@ function Accepting({ judging: { minutes, setMinutes } }: { judging: Judging }) {
   const messages = issues.filter(({ path }) => path === "acceptOnChecks");
   return (
     <div className={styles.accepting}>
-      <label className={styles.tick}>
-        <input
-          type="checkbox"
-          name="acceptOnChecks"
-          checked={minutes !== null}
-          aria-invalid={messages.length > 0}
-          aria-describedby={messages.length > 0 ? "accept-on-checks-problem" : undefined}
-          onChange={() => setMinutes(minutes === null ? "60" : null)}
-        />
-        <span>
-          Pay by itself when all of these checks have passed{" "}
-          <small>
-            Those that must pass. Bidders like it: they are paid without waiting for you. You can still accept, dispute
-            or ask for changes before.
-          </small>
-        </span>
-      </label>
+      <div className={formStyles.choices}>
+        <label>
+          <input
+            type="checkbox"
+            name="acceptOnChecks"
+            checked={minutes !== null}
+            aria-invalid={messages.length > 0}
+            aria-describedby={messages.length > 0 ? "accept-on-checks-problem" : undefined}
+            onChange={() => setMinutes(minutes === null ? "60" : null)}
+          />
+          <span>
+            Pay by itself when all checks that must pass have passed{" "}
+            <small>
+              Bidders like it: they are paid without waiting for you. You can still accept, dispute or ask for changes
+              before. What need not pass is shown, and holds nothing up.
+            </small>
+          </span>
+        </label>
+      </div>
       {messages.length > 0 && (
-        <p id="accept-on-checks-problem" className={styles.problem}>
+        <p id="accept-on-checks-problem" className={formStyles.problem}>
           {messages.map(({ message }) => message.replace(/^`acceptOnChecks`/, "This")).join(" ")}
         </p>
       )}

@@ -18,7 +18,7 @@ export function EndedKeys({ task }: { task: Task }) {
   const options = reporting.map(({ id, label, last4 }) => ({ value: id, label: `${label} (…${last4})` }));
   return ended.map((check) => (
     <Notice key={check.name} kind="warn" title="Your program can no longer report">
-      <div className={styles.ended}>
+      <div className={styles.rows}>
         <span>
           The key for the check “<bdi>{check.name}</bdi>” has ended.
         </span>

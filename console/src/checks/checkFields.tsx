@@ -107,7 +107,7 @@ export function CheckFields({ row, path }: CheckFieldsProps): ReactNode {
 function LengthFields({ row: { values }, path }: CheckFieldsProps) {
   return (
     <>
-      <Words values={values} path={path} />
+      <Bounds {...{ path, values }} of={{ minWords: "At least, words", maxWords: "At most, words" }} />
       <Bounds
         {...{ path, values }}
         of={{ minCharacters: "At least, characters", maxCharacters: "At most, characters" }}
@@ -150,46 +150,6 @@ function Bounds({ path, values, of }: BoundsProps) {
   );
 }
 
-/** Words are counted by a regular expression, so the API has no fields of these names. */
-function Words({ path, values }: Pick<Row, "values"> & { path: string }) {
-  return (
-    <div className={styles.bounds}>
-      <WordCount name={`${path}.minWords`} label="At least, words" value={values.minWords} />
-      <WordCount name={`${path}.maxWords`} label="At most, words" value={values.maxWords} />
-    </div>
-  );
-}
-
-function WordCount({ name, label, value }: { name: string; label: string; value: string | undefined }) {
-  const { issues } = useForm();
-  const id = useId();
-  const messages = issues.filter(({ path }) => path === name).map(({ message }) => message);
-  return (
-    <div className={formStyles.field}>
-      <label htmlFor={id}>
-        {label}
-        <span className={formStyles.optional}> optional</span>
-      </label>
-      <input
-        id={id}
-        name={name}
-        type="text"
-        inputMode="decimal"
-        autoComplete="off"
-        defaultValue={value}
-        className={formStyles.control}
-        aria-invalid={messages.length > 0}
-        aria-describedby={messages.length > 0 ? `${id}-problem` : undefined}
-      />
-      {messages.length > 0 && (
-        <p id={`${id}-problem`} className={formStyles.problem}>
-          {messages.join(" ")}
-        </p>
-      )}
-    </div>
-  );
-}
-
 function TypeFields({ row: { values }, path }: CheckFieldsProps) {
   const id = useId();
   const { type = OTHER_TYPE, types = "" } = values;
@@ -218,7 +178,7 @@ function TypeFields({ row: { values }, path }: CheckFieldsProps) {
         />
       )}
       {isTakenAtItsWord(chosen.map((each) => each.trim())) && (
-        <p className={styles.quiet}>
+        <p className={formStyles.hint}>
           Text does not say of what kind it is, so any text counts as what its bidder says. To be sure, add a check of
           what is in it.
         </p>
@@ -250,13 +210,15 @@ function ExternalFields({ row: { values }, path }: CheckFieldsProps) {
           defaultValue={values.keyId ?? keys[0]?.id}
         />
       )}
-      <label className={styles.tick}>
-        <input type="checkbox" name={`${path}.hidden`} defaultChecked={values.hidden === "on"} />
-        <span>
-          Hide the reasons until the task has ended{" "}
-          <small>Bidders see that there is this check, and whether it passed.</small>
-        </span>
-      </label>
+      <div className={formStyles.choices}>
+        <label>
+          <input type="checkbox" name={`${path}.hidden`} defaultChecked={values.hidden === "on"} />
+          <span>
+            Hide the reasons until the task has ended{" "}
+            <small>Bidders see that there is this check, and whether it passed.</small>
+          </span>
+        </label>
+      </div>
     </>
   );
 }

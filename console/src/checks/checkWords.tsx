@@ -1,4 +1,6 @@
 import type { Check, NewCheck } from "../api/client.ts";
+import files from "../task/files.module.css";
+import folds from "../task/now.module.css";
 import styles from "./checks.module.css";
 import { contentOf, phraseOf } from "./words.ts";
 
@@ -15,11 +17,13 @@ export function CheckWords({ check, isDraft = false }: CheckWordsProps) {
     <>
       <bdi className={styles.phrase}>{phraseOf(check)}</bdi>
       {content !== null && (
-        <details className={styles.content}>
+        <details className={folds.more}>
           <summary>
             Show all of it<span className="visually-hidden"> of {check.name}</span>
           </summary>
-          <pre dir="auto">{content}</pre>
+          <div className={files.text}>
+            <pre dir="auto">{content}</pre>
+          </div>
         </details>
       )}
     </>

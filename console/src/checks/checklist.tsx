@@ -1,5 +1,7 @@
 import type { Check, CheckResult } from "../api/client.ts";
+import tones from "../parts/badge.module.css";
 import { formatNumber, plural } from "../parts/format.ts";
+import lists from "../task/record.module.css";
 import styles from "./checks.module.css";
 import { CheckWords } from "./checkWords.tsx";
 
@@ -12,17 +14,17 @@ interface ChecklistProps {
 }
 
 const looks = {
-  passed: { sign: "✓", word: "Passed", tone: styles.good },
-  failed: { sign: "✕", word: "Failed", tone: styles.bad },
-  error: { sign: "!", word: "Could not be judged", tone: styles.warn },
-  pending: { sign: "…", word: "Waits", tone: styles.waiting },
+  passed: { sign: "✓", word: "Passed", tone: tones.good },
+  failed: { sign: "✕", word: "Failed", tone: tones.bad },
+  error: { sign: "!", word: "Could not be judged", tone: tones.warn },
+  pending: { sign: "…", word: "Waits", tone: tones.quiet },
 };
 
 /** What the checks of a file came to, each with its reason. */
 export function Checklist({ results, checks, isTrial = false }: ChecklistProps) {
   const passed = results.filter(({ conclusion }) => conclusion === "passed").length;
   return (
-    <div className={styles.checklist}>
+    <div className={styles.rows}>
       <p aria-live="polite">
         <b>
           {passed === results.length
@@ -30,7 +32,7 @@ export function Checklist({ results, checks, isTrial = false }: ChecklistProps) 
             : `${formatNumber(passed)} of ${plural(results.length, "check")} passed`}
         </b>
       </p>
-      <ul className={styles.list} aria-label={isTrial ? "What the checks would say" : "What the checks say"}>
+      <ul className={lists.list} aria-label={isTrial ? "What the checks would say" : "What the checks say"}>
         {results.map((result) => (
           <Result
             key={result.name}
@@ -55,28 +57,30 @@ function Result({ result, check, isTrial }: ResultProps) {
   const { sign, word, tone } = looks[conclusion];
   return (
     <li>
-      <span className={`${styles.sign} ${tone}`} aria-hidden="true">
-        {sign}
-      </span>
-      <div>
-        <p>
-          <b dir="auto">{name}</b> <small>{waitsFor(result, isTrial) ?? word}</small>
-          {!required && <small> · only informs</small>}
-        </p>
-        {summary !== null && <p dir="auto">{summary}</p>}
-        {check && conclusion !== "passed" && (
-          <small>
-            Agreed: <CheckWords check={check} />
-          </small>
-        )}
-        {summary === null && conclusion !== "pending" && check?.kind === "external" && check.hidden && (
-          <small>The reasons are hidden until the task has ended.</small>
-        )}
-        {detailsUrl !== undefined && (
-          <a href={detailsUrl} target="_blank" rel="noreferrer nofollow">
-            The whole report at {hostOf(detailsUrl)}
-          </a>
-        )}
+      <div className={styles.result}>
+        <span className={`${styles.sign} ${tone}`} aria-hidden="true">
+          {sign}
+        </span>
+        <div>
+          <p>
+            <b dir="auto">{name}</b> <small>{waitsFor(result, isTrial) ?? word}</small>
+            {!required && <small> · need not pass</small>}
+          </p>
+          {summary !== null && <p dir="auto">{summary}</p>}
+          {check && (conclusion === "failed" || conclusion === "error") && check.kind !== "external" && (
+            <small>
+              Agreed: <CheckWords check={check} />
+            </small>
+          )}
+          {summary === null && conclusion !== "pending" && check?.kind === "external" && check.hidden && (
+            <small>The reasons are hidden until the task has ended.</small>
+          )}
+          {detailsUrl !== undefined && (
+            <a href={detailsUrl} target="_blank" rel="noreferrer nofollow">
+              The whole report at {hostOf(detailsUrl)}
+            </a>
+          )}
+        </div>
       </div>
     </li>
   );

@@ -1,6 +1,6 @@
 import { lazy, Suspense } from "react";
+import styles from "../parts/form.module.css";
 import { useForm } from "../parts/form.tsx";
-import styles from "./checks.module.css";
 import type { Judging } from "./useJudging.ts";
 
 // Many tasks have no checks.
@@ -12,11 +12,11 @@ export function JudgingFields({ judging }: { judging: Judging }) {
   const messages = issues.filter(({ path }) => path === "checks").map(({ message }) => message);
   return (
     // By its name, the form knows that whatever is wrong with a check is shown in here.
-    <fieldset name="checks" className={styles.judging}>
+    <fieldset name="checks" className={styles.field}>
       <legend>
-        Checks <span>optional</span>
+        Checks<span className={styles.optional}> optional</span>
       </legend>
-      <p className={styles.quiet}>
+      <p className={styles.hint}>
         What a delivery is judged by, at once and by itself. Bidders see it before they bid, and try their file on it
         before they deliver.
       </p>

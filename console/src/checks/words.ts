@@ -87,8 +87,8 @@ export function phraseOf(check: Check | NewCheck): string {
       ]);
     case "image":
       return sentence("an image", [
-        prefixed("", rangeOf(check.minWidth, check.maxWidth, pixels, " wide")),
-        prefixed("", rangeOf(check.minHeight, check.maxHeight, pixels, " high")),
+        rangeOf(check.minWidth, check.maxWidth, pixels("wide")),
+        rangeOf(check.minHeight, check.maxHeight, pixels("high")),
       ]);
     case "archive":
       return check.paths.length === 0 ? "a zip archive" : `a zip archive with ${listOf(check.paths)}`;
@@ -121,23 +121,22 @@ function phraseOfText({ minCharacters, maxCharacters, contains, matches }: Extra
   ]);
 }
 
-const pixels = (count: number) => `${formatNumber(count)} pixels`;
+const pixels = (side: string) => (count: number) => `${formatNumber(count)} pixels ${side}`;
 const prefixed = (prefix: string, text: string) => text && prefix + text;
 const sentence = (start: string, parts: readonly (string | false | undefined)[]) =>
   [start, parts.filter(Boolean).join(", and ")].filter(Boolean).join(" ");
 
-/** "at least 10 MB", "at most 5 rows", "from 3 rows to 5 rows"; empty without bounds. */
-function rangeOf(
-  min: number | undefined,
-  max: number | undefined,
-  format: (value: number) => string,
-  after = "",
-): string {
+/** "at least 10 MB", "at most 5 rows", "3 to 5 rows"; empty without bounds. */
+function rangeOf(min: number | undefined, max: number | undefined, format: (value: number) => string): string {
   if (min !== undefined && max !== undefined) {
-    return min === max ? `exactly ${format(min)}${after}` : `from ${format(min)} to ${format(max)}${after}`;
+    const [from, to] = [format(min), format(max)];
+    if (from === to) return `exactly ${to}`;
+    // The unit stands once.
+    const [, unit] = /(\D*)$/.exec(to) ?? [];
+    return `${unit && from.endsWith(unit) ? from.slice(0, -unit.length) : from} to ${to}`;
   }
-  if (min !== undefined) return `at least ${format(min)}${after}`;
-  return max === undefined ? "" : `at most ${format(max)}${after}`;
+  if (min !== undefined) return `at least ${format(min)}`;
+  return max === undefined ? "" : `at most ${format(max)}`;
 }
 
 function listOf(items: readonly string[], word = "and"): string {
@@ -146,8 +145,8 @@ function listOf(items: readonly string[], word = "and"): string {
   return before.length === 0 ? last : `${before.toReversed().join(", ")} ${word} ${last}`;
 }
 
-/** When a task is accepted by its checks, in words. */
-export const formatWait = (minutes: number) => {
-  if (minutes === 0) return "at once";
-  return minutes % 60 === 0 ? `after ${plural(minutes / 60, "hour")}` : `after ${plural(minutes, "minute")}`;
-};
+/** When a task is accepted by its checks: "as soon as", "1 hour after". */
+export function formatWait(minutes: number): string {
+  if (minutes === 0) return "as soon as";
+  return `${minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute")} after`;
+}

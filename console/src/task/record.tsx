@@ -24,11 +24,9 @@ export function DisputeRecord({ page }: { page: DisputeCase }) {
       {judged.map((delivery) => (
         <Section
           key={delivery.id}
-          title={delivery.supersededAt === null ? "What was agreed to be checked" : "The same, of an earlier delivery"}
+          title={delivery.supersededAt === null ? "What the checks say" : "What they said about an earlier delivery"}
           lead={
-            delivery.supersededAt === null
-              ? "Both sides knew these checks before the bid. They judged the delivery."
-              : undefined
+            delivery.supersededAt === null && "Both sides had agreed on them. They judged the delivery by themselves."
           }
         >
           <Checklist results={delivery.checks} checks={checks} />
