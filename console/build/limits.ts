@@ -77,7 +77,10 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     if (name === undefined || !used.has(name)) continue;
     const body = resolve(operation.requestBody?.content["application/json"]?.schema ?? {});
     const fields = Object.fromEntries(
-      (operation.parameters ?? []).map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
+      // What is referred to is a header, which no form has.
+      (operation.parameters ?? []).flatMap(({ name, schema = {} }) =>
+        name === undefined ? [] : [[name, limitsOfField(resolve(schema), resolve)]],
+      ),
     );
     for (const [field, schema] of Object.entries(body.properties ?? {})) {
       fields[field] = limitsOfField(resolve(schema), resolve);

@@ -31,27 +31,9 @@ export function restoreDraft(draft: string, form: HTMLFormElement): void {
 
 export const hasDraft = (draft: string): boolean => Object.values(readDraft(draft)).some((text) => text !== "");
 
-/** What of a draft is no text of a field that is always there, such as a list that somebody makes. */
-const partOf = (draft: string) => `${nameOf(draft)}.more`;
-
-export function keepDraftPart(draft: string, part: unknown): void {
-  try {
-    sessionStorage.setItem(partOf(draft), JSON.stringify(part));
-  } catch {
-    // Without storage, a reload begins anew.
-  }
-}
-
-/** Returns what `keepDraftPart` was given; null if there is nothing. */
-export function readDraftPart<Part>(draft: string): Part | null {
-  try {
-    return JSON.parse(sessionStorage.getItem(partOf(draft)) ?? "null");
-  } catch {
-    // Nothing that could be restored.
-    return null;
-  }
-}
+/** Where a page keeps what of a draft is no text of a field, such as a list that somebody makes. */
+export const restOf = (draft: string) => `${nameOf(draft)}.rest`;
 
 export function discardDraft(draft: string): void {
-  for (const name of [nameOf(draft), partOf(draft)]) sessionStorage.removeItem(name);
+  for (const name of [nameOf(draft), restOf(draft)]) sessionStorage.removeItem(name);
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { NewCheck, Task } from "../api/client.ts";
-import { keepDraftPart, readDraftPart } from "../api/draft.ts";
+import { restOf } from "../api/draft.ts";
 import type { FieldReader } from "../parts/fieldReader.ts";
 import { type Row, rowOf, toCheck } from "./rows.ts";
 
@@ -22,6 +22,24 @@ interface Kept {
   minutes: string | null;
 }
 
+/** Beside the texts of the form's draft, because these fields are there only once their checks are. */
+function readKept(draft: string): Kept | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(restOf(draft)) ?? "null");
+  } catch {
+    // Nothing that could be restored.
+    return null;
+  }
+}
+
+function keep(draft: string, kept: Kept): void {
+  try {
+    sessionStorage.setItem(restOf(draft), JSON.stringify(kept));
+  } catch {
+    // Without storage, a reload begins anew.
+  }
+}
+
 /** What the fields have now; rows whose fields are not loaded yet stay as they are. */
 const nowIn = (fields: FieldReader, rows: readonly Row[]) =>
   rows.map((row, index) => {
@@ -34,12 +52,12 @@ const AFTER = "acceptOnChecks.afterMinutes";
 /** The checks of a form, and whether they pay. With a draft, they survive a reload. */
 export function useJudging({ task, draft }: { task?: Task; draft?: string }): Judging {
   const [state, setState] = useState<Kept>(() => {
-    const kept = draft === undefined ? null : readDraftPart<Kept>(draft);
+    const kept = draft === undefined ? null : readKept(draft);
     const after = task?.acceptOnChecks?.afterMinutes;
     return kept ?? { rows: task?.checks.map(rowOf) ?? [], minutes: after === undefined ? null : `${after}` };
   });
   useEffect(() => {
-    if (draft !== undefined) keepDraftPart(draft, state);
+    if (draft !== undefined) keep(draft, state);
   }, [draft, state]);
   const { rows, minutes } = state;
   return {

@@ -1,10 +1,8 @@
 import { lazy, Suspense, useState } from "react";
 import type { Bid, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
-import { formatMoney, plural } from "../parts/format.ts";
-import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
-import { awardedBidOf, can } from "./access.ts";
+import { awardedBidOf, can, mayNameKey } from "./access.ts";
 import type { Sides } from "./agreements.tsx";
 import styles from "./now.module.css";
 
@@ -34,7 +32,7 @@ interface NowProps {
   userId: string;
 }
 
-/** What happens next, above everything else: the decision about a delivery, or the place to deliver. */
+/** What happens next after an award, above everything else: the decision about a delivery, or the place to deliver. */
 export function Now({ page, task, userId }: NowProps) {
   const { deliveries = [], dispute } = page;
   const bid = awardedBidOf(page, task);
@@ -44,10 +42,7 @@ export function Now({ page, task, userId }: NowProps) {
   const sides = bid && { task, bid, side: isBuyer ? ("buyer" as const) : isBidder ? ("bidder" as const) : null };
   return (
     <>
-      {isBuyer && task.status === "open" && <WhileOpen task={task} />}
-      <Suspense>
-        {isParty && task.status !== "open" && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
-      </Suspense>
+      <Suspense>{isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}</Suspense>
       <Suspense>{isBuyer && mayNameKey(task) && <EndedKeys task={task} />}</Suspense>
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
@@ -80,26 +75,6 @@ export function Now({ page, task, userId }: NowProps) {
       <Samples page={page} bid={bid} />
       {sides && (isParty || dispute) && <Agreeing page={page} {...sides} />}
     </>
-  );
-}
-
-/** While a report counts, another key can be named for it. */
-const mayNameKey = ({ status, checks }: Task) =>
-  ["open", "awarded", "delivered"].includes(status) && checks.some(({ kind }) => kind === "external");
-
-/** What the buyer of an open task waits for. */
-function WhileOpen({ task: { bidCount, maxBudgetCents } }: { task: Task }) {
-  if (bidCount === 0) {
-    return (
-      <Notice kind="info" title="Waiting for bids">
-        {formatMoney(maxBudgetCents)} stays held for it. Bids appear here as they arrive.
-      </Notice>
-    );
-  }
-  return (
-    <Notice kind="info" title="It is your turn: choose a bid">
-      You pay nothing before you accept a delivery. <a href="#bids">Compare {plural(bidCount, "bid")}</a>
-    </Notice>
   );
 }
 

@@ -12,14 +12,16 @@ import { Tags } from "../../parts/taskRow.tsx";
 import { Time } from "../../parts/time.tsx";
 import { awardedBidOf, can } from "../../task/access.ts";
 import { Bids } from "../../task/bids.tsx";
-import { Now } from "../../task/now.tsx";
 import { Talk } from "../../task/talk.tsx";
 import { TaskSide } from "../../task/taskSide.tsx";
+import { WhileOpen } from "../../task/whileOpen.tsx";
 import styles from "./task.module.css";
 
 // Only bidders load these.
 const OwnBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.OwnBid })));
 const PlaceBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.PlaceBid })));
+// From the award on.
+const Now = lazy(() => import("../../task/now.tsx").then((file) => ({ default: file.Now })));
 // Most tasks have none of these.
 const DisputeState = lazy(() => import("../../task/dispute.tsx").then((file) => ({ default: file.DisputeState })));
 const Ratings = lazy(() => import("../../task/ratings.tsx").then((file) => ({ default: file.Ratings })));
@@ -53,7 +55,7 @@ export function ReadTask() {
       }
     >
       <Columns
-        first={full && userId !== null && <Now page={data} task={full} userId={userId} />}
+        first={full && userId !== null && <First page={data} task={full} userId={userId} />}
         side={
           <>
             <TaskSide page={data} full={full} userId={userId} />
@@ -89,6 +91,17 @@ export function ReadTask() {
         {full && <Rest page={data} task={full} userId={userId ?? ""} />}
       </Columns>
     </Page>
+  );
+}
+
+/** What there is to do. */
+function First(props: { page: TaskPage; task: Task; userId: string }) {
+  const { task, userId } = props;
+  if (task.status === "open") return task.buyer.id === userId && <WhileOpen task={task} />;
+  return (
+    <Suspense>
+      <Now {...props} />
+    </Suspense>
   );
 }
 
