@@ -122,30 +122,12 @@ export const approvalsQuery = infiniteQueryOptions({
   getNextPageParam: nextCursorOf,
 });
 
-/**
- * An approval with what it is about. The approval is read first: if the task or bid changes after it, its version is an older
- * one, and approving it is refused.
- */
+/** An approval with what it is about. Few pages need it: how it is read is loaded with them. */
 export const approvalQuery = (id: string) =>
   queryOptions({
     queryKey: ["approval", id],
-    queryFn: async ({ signal }) => {
-      const { approval } = await api.approvals.read.query({ id }, { signal });
-      const { taskId, bidId, keyId } = approval;
-      const [found, bid, wallet, { keys }, me] = await Promise.all([
-        taskId === null ? null : api.tasks.read.query({ id: taskId }, { signal }),
-        bidId === null ? null : api.bids.read.query({ id: bidId }, { signal }),
-        api.wallet.read.query(undefined, { signal }),
-        api.keys.list.query(undefined, { signal }),
-        api.auth.me.query(undefined, { signal }),
-      ]);
-      const task = found?.task ?? null;
-      const isBuyer = task !== null && task.buyer?.id === me.user.id;
-      const keyLabel = keys.find((key) => key.id === keyId)?.label ?? null;
-      return { approval, task, bid: bid?.bid ?? null, wallet, keyLabel, isBuyer };
-    },
+    queryFn: async ({ signal }) => (await import("../pages/approvals/read.ts")).readApproval(id, signal),
   });
-export type ApprovalPage = Awaited<ReturnType<NonNullable<ReturnType<typeof approvalQuery>["queryFn"]>>>;
 
 export const bidQuery = (id: string) =>
   queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });

@@ -38,8 +38,8 @@ const Nothing = () => (
   <Empty title="Nobody asks">Give an API key an amount above which it asks you: it then appears here.</Empty>
 );
 
-function Row({ approval: { id, summary, status, createdAt, reason } }: { approval: Approval }) {
-  const { word, tone } = answers[status];
+function Row({ approval: { id, summary, status, createdAt, decidedAt, reason } }: { approval: Approval }) {
+  const { word, tone, decided } = answers[status];
   return (
     <li className={styles.row}>
       <div>
@@ -50,6 +50,11 @@ function Row({ approval: { id, summary, status, createdAt, reason } }: { approva
         </p>
         <p className={styles.meta}>
           asked <Time at={createdAt} />
+          {decided !== undefined && decidedAt !== null && (
+            <>
+              , {decided} by you <Time at={decidedAt} />
+            </>
+          )}
           {reason !== null && (
             <>
               : <bdi>{reason}</bdi>

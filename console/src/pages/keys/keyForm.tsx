@@ -75,7 +75,7 @@ export function KeyForm({ create }: { create: Action<NewKey, CreatedKey> }) {
             <MoneyField
               name="spendLimit.cents"
               label="Limit"
-              hint="Of new tasks, larger budgets and payouts. Beyond it, the key is refused."
+              hint="With 50.00 a day, it posts two tasks of $25.00 in a day, and no third one, unless you approve it."
               defaultValue="50.00"
             />
           )}
