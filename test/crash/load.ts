@@ -4,6 +4,7 @@
  * request, mostly with its `Idempotency-Key`, until they know.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/model/choices.ts";
 import { resolutions } from "../../server/schemas/dispute.ts";
 import { cookieOf } from "../factories/people.ts";
@@ -17,6 +18,7 @@ export type Acknowledgement =
   | { kind: "signup"; userId: string; email: string }
   | { kind: "topup"; userId: string; sessionId: string; amountCents: number }
   | { kind: "post"; taskId: string; buyerId: string; budgetCents: number }
+  | { kind: "decide"; approvalId: string; status: "approved" | "declined" | "failed" }
   | { kind: "edit"; taskId: string; budgetCents: number }
   | { kind: "bid"; bidId: string; taskId: string; bidderId: string; priceCents: number }
   | { kind: "withdraw"; bidId: string }
@@ -40,6 +42,7 @@ export const acknowledgementKinds = [
   "signup",
   "topup",
   "post",
+  "decide",
   "edit",
   "bid",
   "withdraw",
@@ -74,6 +77,8 @@ interface Person {
   credentials: Credentials;
   /** Whether the payout onboarding was completed. */
   onboarded: boolean;
+  /** Acts for the person, and asks before it spends anything. */
+  agent?: Person;
 }
 
 /** An awarded task, its two sides, and what it costs. */
@@ -272,7 +277,9 @@ export class Load {
    */
   async #lifecycle(): Promise<void> {
     const buyer = this.#someone();
-    const { taskId, budgetCents } = await this.#post(buyer);
+    const posted = await this.#post(buyer);
+    if (posted === null) return;
+    const { taskId, budgetCents } = posted;
     const bidders = Array.from({ length: this.#random.integer(1, 3) }, () => this.#someone([buyer]));
     const bids: Deal[] = [];
     for (const bidder of new Set(bidders)) {
@@ -417,11 +424,15 @@ export class Load {
     return true;
   }
 
-  async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
+  /** By a session, or by an agent that asks. Null if its owner has declined. */
+  async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number } | null> {
     const maxBudgetCents = this.#random.integer(1_000, 15_000);
-    const answer = await this.#insist(buyer, "POST", "/tasks", taskInput({ maxBudgetCents, revisions: 2 }), [
-      "insufficient_funds",
-    ]);
+    const input = taskInput({ maxBudgetCents, revisions: 2 });
+    const asks = this.#inTurn("posted", ["session", "agent", "session"] as const) === "agent";
+    const answer = asks
+      ? await this.#postByAsking(buyer, input)
+      : await this.#insist(buyer, "POST", "/tasks", input, ["insufficient_funds"]);
+    if (answer === null) return null;
     if (answer.status === 402) {
       await this.#topUp(buyer);
       throw new OutOfMoney();
@@ -436,6 +447,41 @@ export class Load {
     if (edited.status !== 200) return { taskId, budgetCents: maxBudgetCents };
     this.acknowledged.push({ kind: "edit", taskId, budgetCents });
     return { taskId, budgetCents };
+  }
+
+  /** An agent asks, its owner decides, and the agent repeats its request, which has the answer. Null after a no. */
+  async #postByAsking(owner: Person, input: Record<string, unknown>): Promise<Answer | null> {
+    const agent = await this.#agentOf(owner);
+    const key = crypto.randomUUID();
+    const refusals = ["insufficient_funds", "approval_required"];
+    const asked = await this.#insist(agent, "POST", "/tasks", input, refusals, undefined, key);
+    if (asked.status === 402) return asked;
+    const path = `/approvals/${asked.body.approval.id}`;
+    const read = async () => (await this.#insist(owner, "GET", path)).body.approval;
+    const { id: approvalId, version: seen } = await read();
+    const isYes = this.#inTurn("asked", ["yes", "yes", "no"] as const) === "yes";
+    const [action, body] = isYes ? ["approve", { seen }] : ["decline", { reason: disputeReason }];
+    await this.#insist(owner, "POST", `${path}/${action}`, body, [], "wrong_status", null);
+    const { status, result } = await read();
+    this.acknowledged.push({ kind: "decide", approvalId, status });
+    if (status === (isYes ? "pending" : "approved")) throw new Error(`${path} is ${status} after ${action}`);
+    if (status === "declined") {
+      await this.#insist(agent, "POST", "/tasks", input, ["approval_declined"], undefined, key);
+      return null;
+    }
+    if (status === "failed") return { ...asked, status: 402 };
+    const done = await this.#insist(agent, "POST", "/tasks", input, [], undefined, key);
+    if (!isDeepStrictEqual(done.body, result)) throw new Error(`${path}: ${done.text}, not ${JSON.stringify(result)}`);
+    return done;
+  }
+
+  async #agentOf(owner: Person): Promise<Person> {
+    if (owner.agent !== undefined) return owner.agent;
+    const body = { label: "agent", scopes: ["task:write"], approval: { aboveCents: 0 } };
+    // A key is shown once: if the answer is lost, there is one that nobody has.
+    const { raw } = (await this.#ask(owner, "POST", "/keys", body)).body;
+    owner.agent = { id: owner.id, credentials: { authorization: `Bearer ${raw}` }, onboarded: false };
+    return owner.agent;
   }
 
   async #bid(bidder: Person, taskId: string, budgetCents: number): Promise<{ bidId: string; priceCents: number }> {
@@ -550,7 +596,8 @@ export class Load {
 
   /**
    * Repeats a request until its outcome is known. What would be done twice is repeated with an `Idempotency-Key`, and so
-   * is half of the rest; the other half may be refused with `ifDoneBefore` after an attempt without a response.
+   * is half of the rest; the other half may be refused with `ifDoneBefore` after an attempt without a response. `given` is the
+   * key of an earlier request; null for none.
    */
   async #insist(
     person: Person,
@@ -559,16 +606,18 @@ export class Load {
     body?: unknown,
     expected: string[] = [],
     ifDoneBefore?: string,
+    given?: string | null,
   ): Promise<Answer> {
-    const isKeyed = method !== "GET" && (ifDoneBefore === undefined || this.#random.chance(0.5));
-    const key = isKeyed ? crypto.randomUUID() : undefined;
+    const isKeyed = method !== "GET" && given !== null && (ifDoneBefore === undefined || this.#random.chance(0.5));
+    const key = isKeyed ? (given ?? crypto.randomUUID()) : undefined;
     let allowed = expected;
     let loss: Loss = "fault";
     let ignored: Answer | undefined;
     for (const deadline = Date.now() + PATIENCE_MS; ; ) {
       try {
         const answer = await this.#ask(person, method, path, body, allowed, key);
-        if (isReplayed(answer)) this.replayed[loss]++;
+        // What was asked for has its answer from whoever decided, and not from a repeat.
+        if (isReplayed(answer) && typeof given !== "string") this.replayed[loss]++;
         if (ignored !== undefined && !(isReplayed(answer) && isSame(answer, ignored))) {
           this.surprises.push(`${method} ${path} returned ${ignored.text}, and then ${answer.status}: ${answer.text}`);
         }

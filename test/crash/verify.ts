@@ -25,6 +25,7 @@ export async function findDifferences(
       ...(await lostAcknowledgements(client, acknowledged)),
       ...(await doneTwice(client, acknowledged)),
       ...(await ledgerDifferences(client)),
+      ...(await approvalDifferences(client)),
       ...(await topupDifferences(client, processor)),
       ...(await payoutDifferences(client, processor)),
       ...(await balanceDifferences(client, processor)),
@@ -74,6 +75,8 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
     WHERE t.user_id IS DISTINCT FROM a."userId" OR t.amount_cents IS DISTINCT FROM a."amountCents"`,
   post: `SELECT a.* FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.buyer_id IS DISTINCT FROM a."buyerId"`,
+  decide: `SELECT a.*, p.status AS now FROM acknowledged a LEFT JOIN approvals p ON p.id = a."approvalId"
+    WHERE p.status IS DISTINCT FROM a.status`,
   // The last budget that was acknowledged; only one client edits a task, and each edit was answered before the next.
   edit: `SELECT a.*, t.max_budget_cents FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.max_budget_cents IS DISTINCT FROM a."budgetCents"`,
@@ -135,7 +138,7 @@ const acknowledgedRows = `WITH acknowledged AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS a ("userId" uuid, email text, "sessionId" text, "amountCents" int,
     "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
     "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid, "disputeId" uuid, "openedBy" text,
-    "agreementId" uuid, "deliveryDueAt" timestamptz, kind text, status text, round int,
+    "agreementId" uuid, "approvalId" uuid, "deliveryDueAt" timestamptz, kind text, status text, round int,
     "buyerCents" int, "bidderCents" int))`;
 
 async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
@@ -284,6 +287,17 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
     )),
   ];
 }
+
+/** What was approved was done once, and what was not approved was not done: no task of an agent is without its approval. */
+const approvalDifferences = (client: pg.Client): Promise<string[]> =>
+  differences(
+    client,
+    "a task of an agent does not belong to one approval",
+    `SELECT v.task_id, a.id, a.status FROM (
+       SELECT task_id, actor_key_id FROM events WHERE type = 'task.created' AND actor_key_id IS NOT NULL) v
+     FULL JOIN (SELECT * FROM approvals WHERE status = 'approved') a ON a.result -> 'task' ->> 'id' = v.task_id::text
+     WHERE v.task_id IS NULL OR a.id IS NULL OR a.key_id <> v.actor_key_id`,
+  );
 
 /** Our credits against the processor's paid sessions, one by one. */
 async function topupDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
