@@ -227,6 +227,19 @@ describe("how a question ends without an answer", () => {
     expect(await event(agent)).toMatchObject([{ id: asked.id, status: "expired" }]);
   });
 
+  test("it can be answered no longer than its key lives", async () => {
+    const owner = await createPerson(service, { cents: 100_000 });
+    const expiresAt = new Date(service.clock.now().getTime() + 3_600_000).toISOString();
+    const agent = await createAgent(service, owner, 0, { expiresAt });
+    const asked = askedIn(await agent.post("/tasks", taskInput()));
+    expect(Date.parse(asked.expiresAt)).toBe(Date.parse(expiresAt));
+    const { version: seen } = await readApproval(owner, asked.id);
+    await hours(1.1);
+    expectError(await owner.post(`/approvals/${asked.id}/approve`, { seen }), "wrong_status");
+    expect((await readApproval(owner, asked.id)).status).toBe("void");
+    expect((await owner.get("/me/tasks")).body.tasks).toEqual([]);
+  });
+
   test("it is void once the key has ended, or the task", async () => {
     const { owner, agent } = await ownerAndAgent(service, 0);
     const asked = askedIn(await agent.post("/tasks", taskInput()));

@@ -90,6 +90,8 @@ export interface Wish {
   cents: number;
   /** True: by the right person, about a suitable record; false: by anyone about anything. */
   aimed: boolean;
+  /** Whether an agent asks and its user approves, if the command may have to be approved. */
+  asks: boolean;
 }
 
 export const wish: fc.Arbitrary<Wish> = fc.record({
@@ -99,9 +101,10 @@ export const wish: fc.Arbitrary<Wish> = fc.record({
   other: fc.nat(1000),
   cents: fc.integer({ min: 100, max: 3_000 }),
   aimed: fc.integer({ min: 0, max: 9 }).map((number) => number < 8),
+  asks: fc.boolean(),
 });
 
-const one: Omit<Wish, "kind"> = { actor: 0, which: 0, other: 0, cents: 1_000, aimed: true };
+const one: Omit<Wish, "kind"> = { actor: 0, which: 0, other: 0, cents: 1_000, aimed: true, asks: false };
 const round = ["deliver", "requestChanges"] as const;
 /** A task whose rounds of changes are used up, and one more request: too long a way for chance in a short run. */
 export const usedUpRounds: Wish[] = [

@@ -136,7 +136,7 @@ const allRefusals: Outcome[] = [
 /** Runs one command on both sides. The outcome must be what the model predicts, and a refusal must change nothing. */
 async function step(stage: Stage, model: Model, wished: Wish, before: Observed, tally: Tally): Promise<Observed> {
   const command = commandOf(wished, model, stage.users);
-  const result = await stage.perform(command);
+  const result = await stage.perform(command, wished.asks);
   const predicted = model.apply(command, result.createdId);
   expect(result.outcome, `outcome of ${JSON.stringify(command)}`).toBe(predicted);
   tally.add(command.kind, result.outcome);

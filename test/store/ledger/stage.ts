@@ -16,6 +16,7 @@ import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
 import { endOverdueRound } from "../../../server/market/tasks/endOverdueRound.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
 import { appRouter } from "../../../server/procedures/router.ts";
+import { scopes } from "../../../server/schemas/scope.ts";
 import type { Services } from "../../../server/services.ts";
 import { sql } from "../../../server/store/connection.ts";
 import type { Database } from "../../../server/store/database.ts";
@@ -43,6 +44,8 @@ import {
 
 const UPLOAD = { mimeType: "text/plain", bytes: 4 } as const;
 const HOUR_SECONDS = 3_600;
+/** What an agent may have to ask its user. */
+const asked: readonly Command["kind"][] = ["post", "editBudget", "award", "accept", "payOut", "propose", "answer"];
 
 /** Every announced upload exists, because this test is about money. */
 const storage: Storage = {
@@ -86,9 +89,14 @@ export class Stage {
   readonly #clock = new TestClock();
   readonly #keys = new WeakMap<Command, string>();
   readonly #dues = new WeakMap<Command, number>();
+  /** The API keys of the users' agents, which may spend nothing alone. */
+  readonly #agents: ReadonlyMap<string, string>;
+  /** The keys of the requests that agents make. */
+  readonly #byAgents = new Set<string>();
 
-  private constructor(database: Database, users: string[], errors: string[]) {
-    this.users = users;
+  private constructor(database: Database, agents: ReadonlyMap<string, string>, errors: string[]) {
+    this.users = [...agents.keys()];
+    this.#agents = agents;
     this.#services = {
       settings: {
         publicUrl: "http://127.0.0.1",
@@ -143,7 +151,12 @@ export class Stage {
         SELECT gen_random_uuid() || '@example.com', 'none', 'Person' FROM generate_series(1, ${userCount}) RETURNING id`),
     );
     const users = rows.map(({ id }) => id);
-    const stage = new Stage(database, users, errors);
+    const keys = await database.query<{ userId: string; id: string }>(sql`
+      INSERT INTO api_keys (user_id, label, scopes, key_hash, last4, expires_at, approval_above_cents)
+      SELECT id, 'agent', ${scopes}::text[], sha256(id::text::bytea), 'none', 'infinity', 0
+      FROM unnest(${users}::uuid[]) WITH ORDINALITY AS u (id, place) ORDER BY place
+      RETURNING user_id AS "userId", id`);
+    const stage = new Stage(database, new Map(keys.map(({ userId, id }) => [userId, id])), errors);
     for (const user of stage.payees) {
       await database.query(sql`
         INSERT INTO payout_accounts (user_id, idempotency_key, email, display_name, account_id, active)
@@ -161,9 +174,16 @@ export class Stage {
     return this.users.slice(-2);
   }
 
-  async perform(command: Command): Promise<Result> {
+  /** By its user's session, or by an agent that asks its user, who approves what it asks. */
+  async perform(command: Command, asks = false): Promise<Result> {
+    const key = this.#keyOf(command);
+    if (asks && asked.includes(command.kind)) this.#byAgents.add(key);
     try {
-      return { outcome: "accepted", createdId: await this.#perform(command, this.#keyOf(command)) };
+      const createdId = await this.#perform(command, key).catch(async (error: unknown) => {
+        await this.#approve(error);
+        return this.#perform(command, key);
+      });
+      return { outcome: "accepted", createdId };
     } catch (error) {
       return { outcome: toApiError(error).code, createdId: "" };
     }
@@ -319,8 +339,26 @@ export class Stage {
 
   #as(userId: string, idempotencyKey: string) {
     const moderator = this.moderators.includes(userId);
-    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator, secondFactor: false } as const;
+    const session = { kind: "session", userId, sessionId: randomUUID(), moderator, secondFactor: false } as const;
+    const keyId = this.#byAgents.has(idempotencyKey) ? this.#agents.get(userId) : undefined;
+    const limits = { hasSpendLimit: false, approvalAboveCents: 0, isGrant: false };
+    const principal =
+      keyId === undefined ? session : ({ kind: "apiKey", userId, keyId, scopes: [...scopes], ...limits } as const);
     return appRouter.createCaller(buildContext(this.#services, principal, { idempotencyKey }));
+  }
+
+  /** Approves what an agent was refused for; throws the refusal if it asks nobody. */
+  async #approve(refusal: unknown): Promise<void> {
+    const { approval } = toApiError(refusal).details;
+    if (!approval || !("url" in approval) || approval.id === undefined) throw refusal;
+    const { id } = approval;
+    const [row] = await this.#services.database.query<{ userId: string }>(sql`
+      SELECT user_id AS "userId" FROM approvals WHERE id = ${id}::uuid`);
+    if (row === undefined) throw new Error(`there is no approval ${id}`);
+    const { approvals } = this.#as(row.userId, randomUUID());
+    const { version: seen } = (await approvals.read({ id })).approval;
+    const { status } = (await approvals.approve({ id, seen })).approval;
+    if (status !== "approved") throw new Error(`approval ${id} is ${status}`);
   }
 
   async #topUp(user: string, amount: number): Promise<string> {
