@@ -47,7 +47,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
     select: sql`
       SELECT a.id, a.key_id AS "keyId", a.operation, a.summary, a.amount_cents AS "amountCents", a.task_id AS "taskId",
              a.bid_id AS "bidId", a.input, a.result, a.status, a.reason, a.error, a.created_at AS "createdAt",
-             a.expires_at AS "expiresAt", a.decided_at AS "decidedAt"
+             a.expires_at AS "expiresAt", a.decided_at AS "decidedAt", a.decided_by AS "decidedBy"
       FROM approvals a`,
     ownedBy: (user) => sql`a.user_id = ${user}`,
     table: sql`a`,
