@@ -8,6 +8,7 @@ export const sections: readonly Section[] = [
       { slug: "bidding" },
       { slug: "uploads" },
       { slug: "brief-and-talk" },
+      { slug: "checks" },
       { slug: "changing" },
       { slug: "disputes" },
       { slug: "spending" },

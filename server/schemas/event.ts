@@ -40,7 +40,7 @@ export const eventCatalogue = {
   "task.awarded": { when: "the buyer awards a task to a bid", to: theParties, data: withBid },
   "delivery.posted": { when: "the awarded bidder delivers", to: theParties, data: withBid },
   "task.accepted": {
-    when: "a delivery is accepted, by the buyer or after 48 hours",
+    when: "a delivery is accepted, by the buyer, by its checks or after 48 hours",
     to: theParties,
     data: withBid,
   },

@@ -34,6 +34,7 @@ export type Acknowledgement =
   | { kind: "settle" | "settleDispute"; taskId: string; agreementId: string; buyerCents: number; bidderCents: number }
   | { kind: "endAgreement"; agreementId: string; status: "declined" | "withdrawn" }
   | { kind: "accept"; taskId: string; acceptedAt: string }
+  | { kind: "acceptOnChecks"; taskId: string; acceptedAt: string }
   | { kind: "dispute"; disputeId: string; taskId: string; openedBy: "buyer" | "bidder" }
   | { kind: "resolve"; disputeId: string; taskId: string; buyerCents: number; bidderCents: number }
   | { kind: "payout"; userId: string; ledgerId: string; amountCents: number };
@@ -59,6 +60,7 @@ export const acknowledgementKinds = [
   "settleDispute",
   "endAgreement",
   "accept",
+  "acceptOnChecks",
   "dispute",
   "resolve",
   "payout",
@@ -142,6 +144,15 @@ const checkoutOutcomes: CheckoutOutcome[] = [
 /** How payouts end; none stays in transit forever, so that the books settle. */
 const banks: BankAccount[] = ["pays", "pays", "pays", "fails", "fails_after_paid"];
 const MIN_PAYOUT_CENTS = 1_000;
+/** What is delivered here. */
+const CONTENT = "done";
+/** What a buyer agrees on: mostly nothing, now and then that what passes is accepted at once. */
+const agreedOn = ["passes", "nothing", "fails", "nothing"] as const;
+const textCheck = (contained: string) => ({
+  checks: [{ name: "It says so", required: true, kind: "text", contains: [contained] }],
+  acceptOnChecks: { afterMinutes: 0 },
+});
+const checksOf = { nothing: {}, passes: textCheck(CONTENT), fails: textCheck("undone") } as const;
 
 export class Load {
   readonly acknowledged: Acknowledgement[] = [];
@@ -277,7 +288,8 @@ export class Load {
    */
   async #lifecycle(): Promise<void> {
     const buyer = this.#someone();
-    const posted = await this.#post(buyer);
+    const agreed = this.#inTurn("agreed", agreedOn);
+    const posted = await this.#post(buyer, checksOf[agreed]);
     if (posted === null) return;
     const { taskId, budgetCents } = posted;
     const bidders = Array.from({ length: this.#random.integer(1, 3) }, () => this.#someone([buyer]));
@@ -298,6 +310,10 @@ export class Load {
     if (this.#random.chance(0.05)) return; // It stays awarded.
     if (await this.#endsBeforeDelivery(deal)) return;
     await this.#deliver(deal);
+    // Otherwise both sides race with the checks.
+    if (agreed === "passes" && this.#inTurn("checked", ["wait", "race"] as const) === "wait") {
+      return this.#letChecksAccept(deal);
+    }
     if (await this.#endsInRound(deal)) return;
     await this.#end(deal);
   }
@@ -350,6 +366,17 @@ export class Load {
       if (Date.now() > deadline) throw new Error(`round ${round} of task ${taskId} does not end`);
     }
     this.acknowledged.push({ kind: "roundEnds", taskId, round });
+  }
+
+  /** Neither side does anything, until the bidder is paid: mostly by the checks, and by the clock if no worker was there in time. */
+  async #letChecksAccept({ bidder, taskId }: Deal): Promise<void> {
+    const read = async () => (await this.#insist(bidder, "GET", `/tasks/${taskId}`)).body.task;
+    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(RETRY_PAUSE_MS)) {
+      const { status, acceptedBy, acceptedAt } = await read();
+      if (acceptedBy === "checks") this.acknowledged.push({ kind: "acceptOnChecks", taskId, acceptedAt });
+      if (status === "accepted") return;
+      if (Date.now() > deadline) throw new Error(`nobody accepts what was delivered for task ${taskId}`);
+    }
   }
 
   async #giveBack({ bidder, taskId, bidId }: Deal): Promise<true> {
@@ -425,9 +452,9 @@ export class Load {
   }
 
   /** By a session, or by an agent that asks. Null if its owner has declined. */
-  async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number } | null> {
+  async #post(buyer: Person, agreed: object): Promise<{ taskId: string; budgetCents: number } | null> {
     const maxBudgetCents = this.#random.integer(1_000, 15_000);
-    const input = taskInput({ maxBudgetCents, revisions: 2 });
+    const input = taskInput({ maxBudgetCents, revisions: 2, ...agreed });
     const asks = this.#inTurn("posted", ["session", "agent", "session"] as const) === "agent";
     const answer = asks
       ? await this.#postByAsking(buyer, input)
@@ -515,11 +542,10 @@ export class Load {
   }
 
   async #deliver({ bidder, taskId, bidId }: Deal): Promise<void> {
-    const content = "done";
-    const upload = { mimeType: "text/plain", bytes: content.length };
+    const upload = { mimeType: "text/plain", bytes: CONTENT.length };
     const init = await this.#insist(bidder, "POST", `/bids/${bidId}/delivery/init`, upload);
     const { uploadUrl, storageKey } = init.body;
-    const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/plain" }, body: content });
+    const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/plain" }, body: CONTENT });
     if (put.status !== 200) throw new Error(`the PUT returned ${put.status}: ${await put.text()}`);
     const path = `/bids/${bidId}/delivery/finalize`;
     const answer = await this.#insist(bidder, "POST", path, { storageKey }, [], "wrong_status");

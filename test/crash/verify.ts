@@ -119,6 +119,8 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
     WHERE g.status IS DISTINCT FROM a.status`,
   accept: `SELECT a.*, t.status, t.accepted_at FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.status IS DISTINCT FROM 'accepted' OR t.accepted_at IS DISTINCT FROM a."acceptedAt"`,
+  acceptOnChecks: `SELECT a.*, t.status, t.accepted_at, t.accepted_by FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE (t.status, t.accepted_by, t.accepted_at) IS DISTINCT FROM ('accepted', 'checks', a."acceptedAt")`,
   dispute: `SELECT a.*, d.opened_by, t.status FROM acknowledged a LEFT JOIN disputes d ON d.id = a."disputeId"
       LEFT JOIN tasks t ON t.id = d.task_id
     WHERE t.id IS DISTINCT FROM a."taskId" OR d.opened_by IS DISTINCT FROM a."openedBy"
@@ -278,6 +280,7 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
          SELECT count(*) AS asked, count(declined_by) AS declined FROM change_rounds WHERE task_id = t.id) r
        CROSS JOIN LATERAL (VALUES ('task.created', 1), ('task.awarded', (t.awarded_at IS NOT NULL)::int),
          ('delivery.posted', (SELECT count(*) FROM artifacts f WHERE f.task_id = t.id AND f.kind = 'delivery')),
+         ('delivery.checked', (SELECT count(f.checks) FROM artifacts f WHERE f.task_id = t.id AND f.kind = 'delivery')),
          ('task.accepted', (t.status = 'accepted')::int), ('task.cancelled', (t.status = 'cancelled')::int),
          ('task.disputed', (d.id IS NOT NULL)::int), ('task.dispute_resolved', (d.status = 'resolved' IS TRUE)::int),
          ('task.changes_requested', r.asked), ('task.changes_declined', r.declined), ('task.settled', g.settled),
@@ -426,6 +429,7 @@ export async function findUnsettled(client: pg.Client, processorFile: string): P
       SELECT (SELECT count(*) FROM graphile_worker._private_jobs WHERE run_at < now() + interval '1 minute')::int AS jobs,
              (SELECT count(*) FROM processor_events WHERE processed_at IS NULL)::int AS events,
              (SELECT count(*) FROM tasks WHERE status = 'delivered')::int AS deliveries,
+             (SELECT count(*) FROM artifacts WHERE checking)::int AS "deliveries to judge",
              (SELECT count(*) FROM tasks
               WHERE status = 'awarded' AND delivered_at IS NOT NULL AND delivery_due_at <= now())::int AS "rounds that are over",
              (SELECT count(*) FROM agreements WHERE status = 'pending')::int AS agreements,

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { webhooks } from "@rebid/sdk";
 import { afterEach, expect, test } from "vitest";
 import { exampleEvent } from "../../server/webhooks/sample.ts";
+import { awardedWithChecks, deliverJudged, externalCheck, reportingKey } from "../factories/checks.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
 import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
@@ -69,6 +70,38 @@ test("an agent that is refused waits for its owner, and goes on with the answer 
   const second = run("no");
   await ada.post(`/approvals/${await idOf(second.output)}/decline`, { reason: "At most $20." });
   expect([await second.ended, second.output()]).toEqual([1, expect.stringContaining("declined: At most $20.")]);
+});
+
+test("the verifier judges what waits and what comes, and reports programs that are wrong, endless or thieves", async () => {
+  const [ada, bo] = await Promise.all([createPerson(service, { cents: 100_000 }), createPerson(service)]);
+  const key = await reportingKey(service, ada);
+  const deliver = async (content: string) => {
+    const agreed = { checks: [externalCheck(key.id)], acceptOnChecks: { afterMinutes: 60 } };
+    const { task, bid } = await awardedWithChecks(ada, bo, agreed);
+    await deliverJudged(service.services, bo, bid.id, { content, judged: false });
+    return task.id;
+  };
+  const verdictOf = async (id: string) => (await ada.get(`/tasks/${id}`)).body.deliveries[0].checks[0];
+  const reads = `process.stdin.on("data", (text) => console.log(String(text).split(" ").map(Number).reduce((a, b) => a + b)));`;
+  const waiting = await deliver(reads);
+  const apiKey = key.credentials.authorization?.replace("Bearer ", "");
+  const verifier = start("verifier", { REBID_URL: service.url, REBID_API_KEY: apiKey });
+  await expect.poll(verifier.output, { timeout: 20_000 }).toMatch("passed: 3 of 3 tests pass.");
+  expect(await verdictOf(waiting)).toMatchObject({ conclusion: "passed", summary: "3 of 3 tests pass." });
+  expect((await ada.get(`/tasks/${waiting}`)).body.task.acceptsAt).not.toBeNull();
+  const bad: [string, string][] = [
+    [`console.log(5);`, "Test 2 of 3: the program printed “5” in place of “0”."],
+    [`for (;;);`, "Test 1 of 3: the program took more than 5 seconds."],
+    [
+      `import { readFileSync } from "node:fs"; readFileSync("/etc/passwd");`,
+      "Test 1 of 3: the program ended with an error.",
+    ],
+    [`console.log(process.env.REBID_API_KEY);`, "Test 1 of 3: the program printed “undefined” in place of “5”."],
+  ];
+  for (const [program, summary] of bad) {
+    const id = await deliver(program);
+    await expect.poll(() => verdictOf(id), { timeout: 30_000 }).toMatchObject({ conclusion: "failed", summary });
+  }
 });
 
 test("the webhook receiver takes an event once, and refuses what is not signed", async () => {

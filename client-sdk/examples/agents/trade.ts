@@ -19,7 +19,7 @@ interface Traders {
   show: Show;
 }
 
-/** Two people prepare; then their agents take one task from posting to payout, and end another one by a settlement. */
+/** Two people prepare; then their agents take one task from posting to payout, have one judged by checks, and settle another. */
 export async function trade(url: string): Promise<void> {
   const [ada, bo] = [await signUp(url, "Ada"), await signUp(url, "Bo")];
   const show = new Show([ada, bo]);
@@ -35,6 +35,7 @@ export async function trade(url: string): Promise<void> {
     const { taskId, bidId } = await agree(traders);
     await work(traders, taskId, bidId);
     await finish(traders, taskId);
+    await judged(traders);
     await settle(traders);
   } finally {
     await buyer.close();
@@ -115,7 +116,46 @@ async function finish({ bo, buyer, bidder, show }: Traders, taskId: string): Pro
   await show.step("Bo's agent", "Have it paid out", "$90.00 on their way to his bank account");
 }
 
-/** A second task, which both sides end without a fight. */
+/** A task whose checks both sides agreed on: the bidder tries its file, delivers what passes, and is paid without a word. */
+async function judged({ bo, buyer, bidder, show }: Traders): Promise<void> {
+  const start = await endOfLog(bidder);
+  const { data: posted } = await buyer.confirm("post_task", {
+    title: "List the prices of the menu",
+    description: "As CSV, one row per dish.",
+    maxBudgetCents: 1_500,
+    tags: ["translation", "finnish"],
+    checks: [{ name: "A table", required: true, kind: "csv", columns: ["dish", "cents"], minRows: 2 }],
+    acceptOnChecks: { afterMinutes: 0 },
+  });
+  const { task } = (await firstOf(bidder, "task.created", start)).data;
+  const { bid } = await bidder.bids.place({ id: task.id, priceCents: 1_500, etaHours: 1 });
+  await buyer.confirm("award_task", { taskId: posted.task.id, bidId: bid.id });
+  await show.step("Both agents", "Agree on a check", "a table of two rows or more; what passes is accepted at once");
+
+  const tried = await tryFile(bidder, bid.id, "dish,cents\nLohikeitto,1400\n");
+  if (tried.conclusion !== "failed") throw new Error(`a table of one row was ${tried.conclusion}`);
+  await show.step("Bo's agent", "Try a file", `nothing is delivered: “${tried.summary}”`);
+  const good = await tryFile(bidder, bid.id, "dish,cents\nLohikeitto,1400\nKarjalanpiirakka,450\n");
+  if (good.conclusion !== "passed") throw new Error(`the table was ${good.conclusion}: ${good.summary}`);
+  const deliveredAt = Date.now();
+  await bidder.bids.deliveryFinalize({ id: bid.id, storageKey: good.storageKey });
+  const accepted = await bidder.tasks.waitFor(task.id, ["accepted"], patience);
+  if (accepted.acceptedBy !== "checks") throw new Error(`the ${accepted.acceptedBy} accepted, not the checks`);
+  const seconds = Math.ceil((Date.now() - deliveredAt) / 1_000);
+  await show.step(`${bo.name}'s agent`, "Deliver what passes", `paid ${seconds} s later; Ada's agent did nothing`);
+}
+
+/** Uploads a table, and asks what the first check of the task says about it. */
+async function tryFile(bidder: Rebid, bidId: string, table: string) {
+  const body = new Blob([table], { type: "text/csv" });
+  const declared = { id: bidId, mimeType: body.type, bytes: body.size };
+  const { uploadUrl, storageKey } = await bidder.bids.deliveryInit(declared);
+  await fetch(uploadUrl, { method: "PUT", headers: { "content-type": body.type }, body });
+  const { checks } = await bidder.bids.deliveryPreflight({ id: bidId, storageKey });
+  return { storageKey, conclusion: checks[0]?.conclusion, summary: checks[0]?.summary };
+}
+
+/** A task that both sides end without a fight. */
 async function settle({ buyer, bidder, show }: Traders): Promise<void> {
   const start = await endOfLog(bidder);
   const { data: posted } = await buyer.confirm("post_task", {
@@ -128,7 +168,7 @@ async function settle({ buyer, bidder, show }: Traders): Promise<void> {
   const { task } = (await firstOf(bidder, "task.created", start)).data;
   const { bid } = await bidder.bids.place({ id: task.id, priceCents: 6_000, etaHours: 24 });
   await buyer.confirm("award_task", { taskId, bidId: bid.id });
-  await show.step("Both agents", "Post, bid and award", "a second task, for $60.00");
+  await show.step("Both agents", "Post, bid and award", "a third task, for $60.00");
 
   const reason = "The restaurant stays closed tomorrow. A third for what you have done?";
   await buyer.confirm("propose_agreement", { taskId, kind: "settle", bidderCents: 2_000, reason });

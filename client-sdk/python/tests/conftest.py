@@ -18,9 +18,18 @@ SCOPES: list[Scope] = ["task:write", "bid:write", "message:write", "webhook:read
 
 
 @dataclass(frozen=True)
+class Verifier:
+    """The key of a buyer that reports checks."""
+
+    id: str
+    key: str
+
+
+@dataclass(frozen=True)
 class Person:
     id: str
     key: str
+    verifier: Verifier
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +59,9 @@ def sign_up(service: str) -> Callable[[int], Person]:
                 topup = rebid.wallet.topup(amount_cents=cents)
                 httpx.post(f"{topup.checkout_url}/pay", data={"outcome": "pays"})
                 until(lambda: rebid.wallet.read().available_cents == cents)
-            return Person(answer.data.user.id, rebid.keys.create(label="test", scopes=SCOPES).raw)
+            reporting = rebid.keys.create(label="verifier", scopes=["check:write"])
+            key = rebid.keys.create(label="test", scopes=SCOPES).raw
+            return Person(answer.data.user.id, key, Verifier(reporting.id, reporting.raw))
 
     return person
 

@@ -5,7 +5,7 @@ import { dim } from "../terminal.ts";
 import { showLedger, showLog, showStep } from "./show.ts";
 import { Visitor } from "./visitor.ts";
 
-const TOPUP_TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 const POLL_INTERVAL_MS = 100;
 
 const sample = "# Lounas\n\n- Lohikeitto\n";
@@ -21,7 +21,10 @@ interface Cast {
   both: Visitor[];
 }
 
-/** Takes one task from sign-up to payment as a buyer and two bidders would, settles another, and shows the wallets after each step. */
+/**
+ * Takes one task from sign-up to payment as a buyer and two bidders would, has one judged by checks, settles another, and shows the
+ * wallets after each step.
+ */
 export async function play(url: string): Promise<void> {
   const ada = new Visitor(url, "Ada", "buyer");
   const bo = new Visitor(url, "Bo", "bidder");
@@ -35,6 +38,7 @@ export async function play(url: string): Promise<void> {
 
   const { taskId, bidId } = await agree(cast);
   await work(cast, taskId, bidId);
+  await judge(cast);
   await settle(cast);
   for (const visitor of cast.both) await showLedger(visitor);
   for (const visitor of [ada, bo, cleo]) await showLog(visitor, taskId);
@@ -99,7 +103,33 @@ async function work({ ada, bo, both }: Cast, taskId: string, bidId: string): Pro
   await showStep("Accept", "Ada has downloaded and read the file; Bo is paid", both);
 }
 
-/** A second task, which both sides end without a fight. */
+/** A task whose delivery is judged by a check: Bo tries his file first, and is paid as soon as what he delivers passes. */
+async function judge({ ada, bo, both }: Cast): Promise<void> {
+  const { task } = await post(ada, {
+    title: "List the prices of the menu",
+    description: "As CSV, one row per dish.",
+    maxBudgetCents: 1_500,
+    checks: [{ name: "A table", required: true, kind: "csv", columns: ["dish", "cents"], minRows: 2 }],
+    acceptOnChecks: { afterMinutes: 0 },
+  });
+  const { bid: bosBid } = await bid(bo, task.id, { priceCents: 1_500, etaHours: 1, notes: "At once." });
+  await ada.call("POST", `/tasks/${task.id}/award`, { bidId: bosBid.id });
+  await showStep("Award a task with a check", "a table of two rows or more is accepted as soon as it passes", both);
+
+  const path = `/bids/${bosBid.id}/delivery`;
+  const table = "dish,cents\nLohikeitto,1400\n";
+  const tried = { storageKey: await uploadTo(bo, path, table, "text/csv") };
+  const { checks } = await bo.call<{ checks: { conclusion: string }[] }>("POST", `${path}/preflight`, tried);
+  await showStep("Try a file", `the check has ${checks[0]?.conclusion}, for want of a row; nothing is delivered`, both);
+  const storageKey = await uploadTo(bo, path, `${table}Karjalanpiirakka,450\n`, "text/csv");
+  await bo.call("POST", `${path}/finalize`, { storageKey });
+  const isPaid = async () =>
+    (await bo.call<{ task: { status: string } }>("GET", `/tasks/${task.id}`)).task.status === "accepted";
+  await waitUntil(isPaid, "The delivery was not accepted by its check within 15 seconds.");
+  await showStep("Deliver what passes", "the check accepts it, and Bo is paid; Ada did nothing", both);
+}
+
+/** A task that both sides end without a fight. */
 async function settle({ ada, bo, both }: Cast): Promise<void> {
   const { task } = await post(ada, {
     title: "Translate tomorrow's lunch menu",
@@ -132,21 +162,30 @@ async function topUp(buyer: Visitor, amountCents: number): Promise<void> {
       `The checkout page did not accept the payment (${paid.status}). The demo can only use the page of the embedded payment processor.`,
     );
   }
-  const deadline = Date.now() + TOPUP_TIMEOUT_MS;
-  while ((await buyer.wallet()).availableCents < amountCents) {
-    if (Date.now() > deadline) {
-      throw new CommandFailure("The payment was made, but the wallet was not credited within 15 seconds.");
-    }
-    await sleep(POLL_INTERVAL_MS);
-  }
+  await waitUntil(
+    async () => (await buyer.wallet()).availableCents >= amountCents,
+    "The payment was made, but the wallet was not credited within 15 seconds.",
+  );
+}
+
+/** Asks until the answer is yes. Fails with the message if it takes too long. */
+async function waitUntil(holds: () => Promise<boolean>, failure: string): Promise<void> {
+  for (const deadline = Date.now() + TIMEOUT_MS; !(await holds()); await sleep(POLL_INTERVAL_MS))
+    if (Date.now() > deadline) throw new CommandFailure(failure);
 }
 
 /** Uploads Markdown through a presigned URL, below a path that has `/init` and `/finalize`. Returns the answer of the latter. */
 async function send<Answer>(visitor: Visitor, path: string, content: string): Promise<Answer> {
-  const declaration = { mimeType: "text/markdown", bytes: Buffer.byteLength(content) };
+  const storageKey = await uploadTo(visitor, path, content, "text/markdown");
+  return visitor.call<Answer>("POST", `${path}/finalize`, { storageKey });
+}
+
+/** Uploads a file through a presigned URL. Returns the key that names it. */
+async function uploadTo(visitor: Visitor, path: string, content: string, mimeType: string): Promise<string> {
+  const declaration = { mimeType, bytes: Buffer.byteLength(content) };
   const target = await visitor.call<{ uploadUrl: string; storageKey: string }>("POST", `${path}/init`, declaration);
-  const headers = { "content-type": declaration.mimeType };
+  const headers = { "content-type": mimeType };
   const put = await fetch(target.uploadUrl, { method: "PUT", headers, body: content });
   if (!put.ok) throw new CommandFailure(`The object store refused the file (${put.status}): ${await put.text()}`);
-  return visitor.call<Answer>("POST", `${path}/finalize`, { storageKey: target.storageKey });
+  return target.storageKey;
 }

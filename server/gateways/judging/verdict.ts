@@ -24,7 +24,8 @@ interface Bounds {
 
 /** Why a count is out of its bounds, such as "3 rows, at least 5 are needed."; null if it is not. */
 export function outOfBounds(value: number, noun: string, { min, max }: Bounds): string | null {
-  if (min !== undefined && value < min) return `${number(value)} ${noun}; at least ${number(min)} are needed.`;
-  if (max !== undefined && value > max) return `${number(value)} ${noun}; at most ${number(max)} are allowed.`;
+  const counted = `${number(value)} ${value === 1 ? noun.replace(/s\b/, "") : noun}`;
+  if (min !== undefined && value < min) return `${counted}; at least ${number(min)} are needed.`;
+  if (max !== undefined && value > max) return `${counted}; at most ${number(max)} are allowed.`;
   return null;
 }

@@ -385,8 +385,9 @@ const corpus: [string, object, string | Buffer, string][] = [
     "text/plain",
   ],
   ["an archive", { kind: "archive", paths: ["a", "b"] }, zipListing(["a"]), "application/zip"],
+  // Schemas that refer to themselves are refused when they are set.
   ...Object.entries(hostileContents)
-    .filter(([name]) => !/million|huge|unique|refer/.test(name))
+    .filter(([name]) => !/refer|recursive/.test(name))
     .map(([name, make]): [string, object, string | Buffer, string] => {
       const { check, content } = make();
       return [name, check, content, "application/octet-stream"];

@@ -35,6 +35,7 @@ const weights: Record<Command["kind"], number> = {
   deliver: 4,
   accept: 4,
   autoAccept: 3,
+  judge: 4,
   expire: 3,
   dispute: 4,
   resolve: 8,
@@ -59,6 +60,7 @@ const before: Partial<Record<Command["kind"], Command["kind"]>> = {
   lapseAgreement: "propose",
   accept: "deliver",
   autoAccept: "deliver",
+  judge: "deliver",
   resolve: "dispute",
   dispute: "deliver",
   expire: "award",
@@ -229,6 +231,10 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
     case "accept": {
       const task = taskWhere(({ status }) => status === "delivered");
       return task && { kind, user: by(task.buyer), task: task.id };
+    }
+    case "judge": {
+      const task = taskWhere(({ delivered, judged }) => delivered && !judged);
+      return task && { kind, task: task.id };
     }
     case "autoAccept": {
       const task = taskWhere(({ status }) => status === "delivered");

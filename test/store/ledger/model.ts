@@ -24,6 +24,14 @@ export interface ModelTask {
   /** Whether there is a delivery, which stands: an awarded task with one is in a round of changes. */
   delivered: boolean;
   rounds: number;
+  /** Whether its checks accept what passes, which every delivery does. */
+  checked: boolean;
+  /** Of the delivery that counts: whether its checks have ended, and whether the buyer has asked for changes to it. */
+  judged: boolean;
+  changesRequested: boolean;
+  /** Whether the deadline is the checks'. */
+  acceptedByChecks: boolean;
+  acceptedBy: "buyer" | "clock" | "checks" | null;
 }
 
 export interface ModelAgreement {
@@ -93,6 +101,8 @@ export type Command =
   | { kind: "deliver"; user: string; bid: string }
   | { kind: "accept"; user: string; task: string }
   | { kind: "autoAccept"; task: string }
+  /** A worker judges the delivery that counts. */
+  | { kind: "judge"; task: string }
   | { kind: "expire"; task: string }
   | { kind: "dispute"; user: string; task: string }
   | { kind: "resolve"; user: string; dispute: string; decision: Decision }
@@ -133,6 +143,9 @@ export const GRACE_HOURS = 20;
 export const REVISIONS = 2;
 export const CHANGES_HOURS = 24;
 export const AGREEMENT_HOURS = 30;
+/** In these sequences: how long after its checks have passed a delivery is accepted, and which tasks have checks. */
+export const CHECKS_HOURS = 6;
+export const hasChecks = (budget: number): boolean => budget % 3 > 0;
 
 /** In these sequences: what the platform takes of every price. Small prices meet the minimum, large ones the maximum. */
 export const FEE = { basisPoints: 1_000, minCents: 40, maxCents: 300, taxBasisPoints: 1_900 } as const;
@@ -270,8 +283,11 @@ export class Model {
       case "accept":
         return this.#accept(command.user, task);
       case "autoAccept":
-        if (this.seen(task).status === "delivered" && !this.#isInTime(task)) this.#pay(task);
+        if (this.seen(task).status === "delivered" && !this.#isInTime(task))
+          this.#pay(task, task.acceptedByChecks ? "checks" : "clock");
         return "accepted";
+      case "judge":
+        return this.#judge(task);
       case "expire":
         if (task.status === "awarded" && !task.delivered && this.isPastDeadline(task)) this.#expire(task);
         return "accepted";
@@ -392,6 +408,8 @@ export class Model {
       deadline: null,
       delivered: false,
       rounds: 0,
+      checked: hasChecks(budget),
+      ...{ judged: false, changesRequested: false, acceptedByChecks: false, acceptedBy: null },
     });
     return "accepted";
   }
@@ -462,11 +480,21 @@ export class Model {
     const task = this.#task(bid.task);
     if (this.seen(task).status !== "awarded" || task.awardedBid !== bid.id || !this.#isInTime(task))
       return "wrong_status";
+    Object.assign(task, { judged: false, changesRequested: false });
     return this.#stands(task);
   }
 
+  #judge(task: ModelTask): Outcome {
+    if (!task.delivered || !task.checked || task.judged) return "accepted";
+    task.judged = true;
+    if (task.status !== "delivered" || task.changesRequested || task.deadline === null) return "accepted";
+    Object.assign(task, { deadline: Math.min(task.deadline, this.hour + CHECKS_HOURS), acceptedByChecks: true });
+    return "accepted";
+  }
+
   #stands(task: ModelTask): Outcome {
-    Object.assign(task, { status: "delivered", delivered: true, deadline: this.hour + ACCEPTANCE_HOURS });
+    const deadline = this.hour + ACCEPTANCE_HOURS;
+    Object.assign(task, { status: "delivered", delivered: true, deadline, acceptedByChecks: false });
     return this.#moved(task);
   }
 
@@ -496,7 +524,9 @@ export class Model {
     if (task.buyer !== user) return "forbidden";
     if (this.seen(task).status !== "delivered" || !this.#isInTime(task)) return "wrong_status";
     if (task.rounds >= REVISIONS) return "no_revisions_left";
-    Object.assign(task, { status: "awarded", deadline: this.hour + CHANGES_HOURS, rounds: task.rounds + 1 });
+    const deadline = this.hour + CHANGES_HOURS;
+    const changed = { changesRequested: true, acceptedByChecks: false };
+    Object.assign(task, { status: "awarded", deadline, rounds: task.rounds + 1, ...changed });
     return this.#moved(task);
   }
 
@@ -594,13 +624,13 @@ export class Model {
   #accept(user: string, task: ModelTask): Outcome {
     if (task.buyer !== user) return "forbidden";
     if (this.seen(task).status !== "delivered" || !this.#isInTime(task)) return "wrong_status";
-    return this.#pay(task);
+    return this.#pay(task, "buyer");
   }
 
-  #pay(task: ModelTask): Outcome {
+  #pay(task: ModelTask, acceptedBy: ModelTask["acceptedBy"]): Outcome {
     const { bidder, price, fee } = this.#agreement(task);
     this.wallet(task.buyer).held -= price;
-    task.status = "accepted";
+    Object.assign(task, { status: "accepted", acceptedBy });
     this.#moved(task);
     this.platform += fee;
     return this.#credit(bidder, price - fee);

@@ -113,7 +113,7 @@ const allKinds: Command["kind"][] = [
     "bid",
     "editBid",
   ] as const),
-  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "expire", "dispute", "resolve"] as const),
+  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "judge", "expire", "dispute", "resolve"] as const),
   ...([
     "requestChanges",
     "declineChanges",

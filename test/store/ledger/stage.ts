@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
+import { ApiError } from "../../../server/errors.ts";
 import { openCursors } from "../../../server/events/cursor.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
@@ -11,6 +12,7 @@ import { openJudge } from "../../../server/gateways/judging/judge.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
 import { lapseAgreement } from "../../../server/market/agreements/lapse.ts";
+import { checkDelivery } from "../../../server/market/checks/checkDelivery.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
 import { endOverdueRound } from "../../../server/market/tasks/endOverdueRound.ts";
@@ -28,9 +30,11 @@ import {
   ACCEPTANCE_HOURS,
   AGREEMENT_HOURS,
   CHANGES_HOURS,
+  CHECKS_HOURS,
   type Command,
   ETA_HOURS,
   GRACE_HOURS,
+  hasChecks,
   type Model,
   type ModelAgreement,
   type ModelDispute,
@@ -46,6 +50,11 @@ const UPLOAD = { mimeType: "text/plain", bytes: 4 } as const;
 const HOUR_SECONDS = 3_600;
 /** What an agent may have to ask its user. */
 const asked: readonly Command["kind"][] = ["post", "editBudget", "award", "accept", "payOut", "propose", "answer"];
+/** What every delivery passes. */
+const agreedChecks = {
+  checks: [{ name: "Small", required: true, kind: "size" as const, maxBytes: UPLOAD.bytes }],
+  acceptOnChecks: { afterMinutes: CHECKS_HOURS * 60 },
+};
 
 /** Every announced upload exists, because this test is about money. */
 const storage: Storage = {
@@ -73,7 +82,7 @@ export interface Result {
 /** The database's money and the records it depends on, in the model's terms. `digest` covers every byte of them. */
 export interface Observed {
   wallets: Map<string, ModelWallet>;
-  tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid" | "rounds">>;
+  tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid" | "rounds" | "acceptedBy">>;
   agreements: Map<string, Pick<ModelAgreement, "status">>;
   bids: Map<string, { status: string; price: number; fee: number }>;
   payouts: Map<string, { failed: boolean }>;
@@ -248,6 +257,7 @@ export class Stage {
           maxBudgetCents: command.budget,
           tags: [],
           revisions: REVISIONS,
+          ...(hasChecks(command.budget) && agreedChecks),
         };
         return (await this.#as(command.user, key).tasks.create(input)).task.id;
       }
@@ -282,6 +292,16 @@ export class Stage {
       case "autoAccept":
         await acceptDelivery(this.#services, { taskId: command.task });
         return "";
+      case "judge": {
+        const [found] = await this.#services.database.query<{ deliveryId: string | null }>(sql`
+          SELECT a.id AS "deliveryId" FROM tasks t
+          LEFT JOIN artifacts a ON a.task_id = t.id AND a.kind = 'delivery' AND a.superseded_at IS NULL
+          WHERE t.id = ${command.task}::uuid`);
+        if (found === undefined) throw new ApiError("not_found");
+        const { deliveryId } = found;
+        if (deliveryId !== null) await checkDelivery(this.#services, { deliveryId });
+        return "";
+      }
       case "expire":
         await expireTask(this.#services, { taskId: command.task });
         return "";
@@ -465,6 +485,7 @@ function taskOf(row: Record<string, unknown>) {
     budget: row.max_budget_cents,
     awardedBid: row.awarded_bid_id,
     rounds: row.revisions_used,
+    acceptedBy: row.accepted_by,
   };
 }
 
@@ -493,6 +514,7 @@ export function differencesOf(model: Model, observed: Observed): string[] {
       budget: task.budget,
       awardedBid: task.awardedBid,
       rounds: task.rounds,
+      acceptedBy: task.acceptedBy,
     };
     compare(`task ${id}`, expected, observed.tasks.get(id));
   }
