@@ -4280,7 +4280,10 @@ export interface Task {
   updatedAt: string;
 }
 
-/** Happens when a delivery is accepted, by the buyer or after 48 hours; for the buyer and the awarded bidder. */
+/**
+ * Happens when a delivery is accepted, by the buyer, by its checks or after 48 hours; for the buyer and the
+ * awarded bidder.
+ */
 export interface TaskAcceptedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;

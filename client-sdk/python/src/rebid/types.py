@@ -3242,7 +3242,9 @@ class Task(Model):
 
 
 class TaskAcceptedEvent(Model):
-    """Happens when a delivery is accepted, by the buyer or after 48 hours; for the buyer and the awarded bidder."""
+    """Happens when a delivery is accepted, by the buyer, by its checks or after 48 hours; for the buyer and the
+    awarded bidder.
+    """
 
     id: str
     """Stays the same over retries and replays, so use it to skip duplicates."""
