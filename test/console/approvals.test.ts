@@ -63,11 +63,14 @@ describe.skipIf(!hasBrowser)("on a phone", () => {
 
   test("what waits arrives while the page is open, and is declined with a reason that the agent reads", async () => {
     const { ada, agent } = await ownerWithPhone();
-    await ada.open("/approvals");
-    await ada.sees("Nobody asks");
+    await ada.open("/");
+    await ada.heading(/^Hello/).waitFor();
     const input = taskInput({ title: "A logo", description: "Blue, and round.", maxBudgetCents: 3_000 });
     askedIn(await agent.post("/tasks", input));
-    await ada.link(/^Post “A logo”/).click();
+    // It is the first thing on the first page, and two presses away from its answer.
+    await ada.sees("Post “A logo”, and hold $30.00.");
+    await ada.fits();
+    await ada.link("Answer your agent").click();
     await ada.sees("Blue, and round.");
     expect((await moneyOn(ada)).slice(-3)).toEqual(["$30.00", "$500.00", "$470.00"]);
     await ada.button("Decline").click();
@@ -79,6 +82,10 @@ describe.skipIf(!hasBrowser)("on a phone", () => {
     const again = await agent.post("/tasks", input);
     expect([again.body.error, again.body.approval.reason]).toEqual(["approval_declined", "We have one already."]);
     await ada.fits();
+    await ada.open("/");
+    await ada.heading(/^Hello/).waitFor();
+    await ada.sees("Nothing is under way");
+    expect(await ada.link("Answer your agent").count()).toBe(0);
   });
 
   test("what has changed since is shown, nothing is done, and the person looks again", async () => {

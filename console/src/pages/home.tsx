@@ -1,7 +1,13 @@
-import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import {
+  type InfiniteData,
+  queryOptions,
+  type UseInfiniteQueryResult,
+  useInfiniteQuery,
+  useQuery,
+} from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Me, OwnTask } from "../api/client.ts";
+import { api, type Me, type OwnTask } from "../api/client.ts";
 import { meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { formatMoney } from "../parts/format.ts";
@@ -14,6 +20,12 @@ import { Waiting } from "../task/waiting.tsx";
 import styles from "./home.module.css";
 import { Welcome } from "./welcome.tsx";
 
+/** What agents ask, and nobody has answered. */
+const askedQuery = queryOptions({
+  queryKey: ["approvals", "pending"],
+  queryFn: ({ signal }) => api.approvals.list.query({ status: ["pending"], limit: 25 }, { signal }),
+});
+
 export function Home() {
   const { data: me } = useQuery(meQuery);
   return me ? <Overview me={me} /> : <Welcome />;
@@ -25,12 +37,13 @@ const tasksIn = ({ data }: { data: InfiniteData<{ tasks: OwnTask[] }> | undefine
 /** For a person who is signed in: what waits for them, and their money. */
 function Overview({ me }: { me: Me }) {
   const { data: wallet } = useQuery(walletQuery);
+  const { data: asked } = useQuery(askedQuery);
   const posted = useInfiniteQuery(ownTasksQuery("buyer", ["open", "awarded", "delivered", "disputed"]));
   const awarded = useInfiniteQuery(ownTasksQuery("bidder", ["awarded", "delivered", "disputed"]));
   return (
     <Page title={`Hello, ${me.user.displayName}`}>
       <Figures wallet={wallet} />
-      <Waiting posted={tasksIn(posted)} awarded={tasksIn(awarded)} />
+      <Waiting asked={asked?.approvals ?? []} posted={tasksIn(posted)} awarded={tasksIn(awarded)} />
       <OwnTasks
         title="Tasks you posted"
         all={<Link to="/work">All of them</Link>}
