@@ -4,8 +4,9 @@ import { ApiKey } from "./apiKey.ts";
 import { Approval } from "./approval.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { Cents, exampleIds, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
+import { Cents, exampleIds, Id, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
 import { Dispute } from "./dispute.ts";
+import { ExportRecord } from "./export.ts";
 import { BriefFile } from "./file.ts";
 import { LedgerEntry } from "./ledgerEntry.ts";
 import { Message } from "./message.ts";
@@ -151,6 +152,21 @@ const exportLists = {
     )
     .meta({ description: "Your top-ups." }),
   payouts: z.array(Payout).meta({ description: "Your payouts." }),
+  receipts: z
+    .array(
+      z
+        .object({
+          id: idOf("receipt"),
+          number: z.string().meta({ description: "The year and a number without gaps.", example: "2026-000042" }),
+          taskId: Id.nullable().meta({ description: "The task that was paid for.", example: null }),
+          topupId: Id.nullable().meta({ description: "The top-up that was credited.", example: null }),
+          payoutId: Id.nullable().meta({ description: "The payout that was paid.", example: null }),
+          createdAt: Timestamp.meta({ description: "When it was paid." }),
+        })
+        .meta({ id: "ExportedReceipt", description: "A receipt, by its number and what it is about." }),
+    )
+    .meta({ description: "Receipts of your payments; `POST /exports` makes the papers." }),
+  exports: z.array(ExportRecord).meta({ description: "Files that you asked for within 7 days, without links." }),
   webhooks: z
     .array(
       Webhook.extend({

@@ -83,6 +83,7 @@ export const exampleIds = {
   "push subscription": "019aa1b2-0000-7000-8000-000000000018",
   notification: "019aa1b2-0000-7000-8000-000000000019",
   export: "019aa1b2-0000-7000-8000-00000000001b",
+  receipt: "019aa1b2-0000-7000-8000-00000000001c",
 } as const;
 
 /** The id of a record of this kind. */

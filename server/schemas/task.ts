@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AcceptOnChecks, Check } from "./check.ts";
+import { AcceptOnChecks, Check, optionalChecks } from "./check.ts";
 import { emptyableText, idOf, line, Person, Price, Timestamp, text } from "./common.ts";
 import { Changes, MAX_REVISIONS } from "./round.ts";
 
@@ -158,5 +158,6 @@ export const CreateTask = z.strictObject({
   maxBudgetCents: taskInput.maxBudgetCents,
   tags: taskInput.tags,
   revisions: taskInput.revisions.optional(),
+  ...optionalChecks,
 });
 export type CreateTask = z.infer<typeof CreateTask>;

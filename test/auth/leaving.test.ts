@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { audit } from "../../server/audit/audit.ts";
+import { numberReceipts } from "../../server/market/papers/receipts.ts";
 import { exportListNames } from "../../server/schemas/accountExport.ts";
 import { sql } from "../../server/store/connection.ts";
 import { askedIn, createAgent } from "../approvals/agents.ts";
@@ -52,6 +53,8 @@ test("an export has everything of the caller's, and no secret", async () => {
   await person.post(`/tasks/${changed.id}/agreements`, { kind: "cancel", reason: "Neither of us wants this." });
   await openTopup(service, person);
   await requestPayout(person, 1_000);
+  expect((await person.post("/exports", { kind: "ledger", format: "csv" })).status).toBe(202);
+  await numberReceipts(service.services);
   const file = await addBriefFile(person, (await postTask(person)).id);
   const sent = (await person.post(`/bids/${won.id}/messages`, { text: "Hello." })).body.message;
   const asked = await person.post(`/tasks/${(await postTask(other)).id}/questions`, { text: "How many words?" });
@@ -102,6 +105,10 @@ test("an export has everything of the caller's, and no secret", async () => {
     },
   ]);
   expect(body.ownModerationActions).toMatchObject([{ action: "suspend_user", reason: "While they were a moderator." }]);
+  expect(body.receipts).toMatchObject([
+    { number: expect.stringMatching(/^\d{4}-\d{6}$/), taskId: rated.id, topupId: null },
+  ]);
+  expect(body.exports).toMatchObject([{ kind: "ledger", format: "csv", status: "pending" }]);
   expect(body.payoutAccount).toMatchObject({ accountId: person.accountId, email: person.email, active: true });
   expect(body.webhooks).toMatchObject([
     { id: webhook.id, deletedAt: null },

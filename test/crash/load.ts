@@ -10,7 +10,7 @@ import { resolutions } from "../../server/schemas/dispute.ts";
 import { cookieOf } from "../factories/people.ts";
 import { disputeReason, taskInput } from "../factories/tasks.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
-import { hastenRound } from "./hastenRound.ts";
+import { hastenRound, withdrawFees } from "./inDatabase.ts";
 import type { Random } from "./random.ts";
 
 /** A success that a client was told. It must still hold at the end, or have been followed by a later state. */
@@ -37,7 +37,8 @@ export type Acknowledgement =
   | { kind: "acceptOnChecks"; taskId: string; acceptedAt: string }
   | { kind: "dispute"; disputeId: string; taskId: string; openedBy: "buyer" | "bidder" }
   | { kind: "resolve"; disputeId: string; taskId: string; buyerCents: number; bidderCents: number }
-  | { kind: "payout"; userId: string; ledgerId: string; amountCents: number };
+  | { kind: "payout"; userId: string; ledgerId: string; amountCents: number }
+  | { kind: "withdrawFees"; reference: string; amountCents: number };
 
 export const acknowledgementKinds = [
   "signup",
@@ -64,6 +65,7 @@ export const acknowledgementKinds = [
   "dispute",
   "resolve",
   "payout",
+  "withdrawFees",
 ] as const satisfies readonly Acknowledgement["kind"][];
 
 /** One request: when it was in flight (milliseconds since the epoch), and what its client knows about its outcome. */
@@ -205,6 +207,7 @@ export class Load {
       else if (choice <= 20) await this.#attempt(() => this.#topUp(this.#someone()));
       else if (choice <= 35) await this.#attempt(() => this.#payOut(this.#someone()));
       else if (choice <= 40) await this.#attempt(() => this.#takeBack());
+      else if (choice <= 43) await this.#attempt(() => this.#withdrawFees());
       else await this.#attempt(() => this.#lifecycle());
     }
   }
@@ -252,6 +255,13 @@ export class Load {
     if (sessionId === undefined) return;
     const action = this.#random.pick(["refund", "dispute"]);
     await this.#play(`charges/${sessionId}/${action}`, {});
+  }
+
+  /** The operator takes a part of what the platform has earned. */
+  async #withdrawFees(): Promise<void> {
+    const [reference, amountCents] = [crypto.randomUUID(), this.#random.integer(1, 100)];
+    if (!(await withdrawFees(this.#reach.database, amountCents, reference))) return;
+    this.acknowledged.push({ kind: "withdrawFees", reference, amountCents });
   }
 
   /** Plays a cardholder or a bank. A connection that the processor closes while it is idle loses an answer now and then. */

@@ -291,7 +291,7 @@ async function printMovements(client: pg.Client): Promise<void> {
     `SELECT kind AS movement, count(DISTINCT e.transfer_id)::int AS times
      FROM unnest($1::text[]) WITH ORDINALITY AS known (kind, place) LEFT JOIN ledger_entries e USING (kind)
      GROUP BY kind, place ORDER BY place`,
-    [ledgerKinds],
+    [[...ledgerKinds, "fee_withdrawal"]],
   );
   console.table(rows);
   for (const { movement, times } of rows) if (times === 0) problems.push(`no ${movement} was booked`);

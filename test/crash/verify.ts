@@ -133,6 +133,9 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
       LEFT JOIN payouts p ON p.ledger_entry_id = a."ledgerId"
     WHERE e.user_id IS DISTINCT FROM a."userId" OR e.amount_cents IS DISTINCT FROM -a."amountCents"
        OR p.amount_cents IS DISTINCT FROM a."amountCents"`,
+  withdrawFees: `SELECT a.*, e.* FROM acknowledged a LEFT JOIN ledger_transfers t ON t.external_ref = '${WITHDRAWAL_PREFIX}' || a.reference
+      LEFT JOIN ledger_entries e ON e.transfer_id = t.id AND e.bucket = 'platform'
+    WHERE (e.kind, e.amount_cents) IS DISTINCT FROM ('fee_withdrawal', -a."amountCents"::bigint)`,
 };
 
 /** An acknowledgement's fields, as columns of one type for all kinds. */
@@ -141,7 +144,7 @@ const acknowledgedRows = `WITH acknowledged AS (
     "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
     "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid, "disputeId" uuid, "openedBy" text,
     "agreementId" uuid, "approvalId" uuid, "deliveryDueAt" timestamptz, kind text, status text, round int,
-    "buyerCents" int, "bidderCents" int))`;
+    "buyerCents" int, "bidderCents" int, reference text))`;
 
 async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
   const lost: string[] = [];
@@ -162,6 +165,9 @@ const doubledQueries: Partial<Record<Acknowledgement["kind"], string>> = {
   topup: `SELECT t.* FROM topups t LEFT JOIN acknowledged a ON a."sessionId" = t.session_id WHERE a.* IS NULL`,
   post: `SELECT t.* FROM tasks t LEFT JOIN acknowledged a ON a."taskId" = t.id WHERE a.* IS NULL`,
   payout: `SELECT p.* FROM payouts p LEFT JOIN acknowledged a ON a."ledgerId" = p.ledger_entry_id WHERE a.* IS NULL`,
+  withdrawFees: `SELECT t.* FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    LEFT JOIN acknowledged a ON '${WITHDRAWAL_PREFIX}' || a.reference = t.external_ref
+    WHERE e.kind = 'fee_withdrawal' AND e.bucket = 'platform' AND a.* IS NULL`,
 };
 
 async function doneTwice(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {

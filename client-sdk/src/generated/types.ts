@@ -74,6 +74,10 @@ export interface AccountExport {
   topups: ExportedTopup[];
   /** Your payouts. */
   payouts: Payout[];
+  /** Receipts of your payments; `POST /exports` makes the papers. */
+  receipts: ExportedReceipt[];
+  /** Files that you asked for within 7 days, without links. */
+  exports: ExportRecord[];
   /** Your webhook endpoints. */
   webhooks: ExportedWebhook[];
   /** Deliveries to your endpoints. */
@@ -1852,6 +1856,21 @@ export interface ExportedPayoutAccount {
   createdAt: string;
 }
 
+/** A receipt, by its number and what it is about. */
+export interface ExportedReceipt {
+  id: string;
+  /** The year and a number without gaps. */
+  number: string;
+  /** The task that was paid for. */
+  taskId: string | null;
+  /** The top-up that was credited. */
+  topupId: string | null;
+  /** The payout that was paid. */
+  payoutId: string | null;
+  /** When it was paid. ISO 8601. */
+  createdAt: string;
+}
+
 /** A round of changes, and how it ended. */
 export interface ExportedRound {
   /** Counted from 1. */
@@ -2875,7 +2894,7 @@ export interface ListedApiKey {
   lastUsedAt: string | null;
 }
 
-/** A ledger entry, with the title of its task. */
+/** A ledger entry, with the title of its task and what a receipt is asked by. */
 export interface ListedLedgerEntry {
   id: string;
   /** Whose money it is. */
@@ -2921,6 +2940,12 @@ export interface ListedLedgerEntry {
   createdAt: string;
   /** The title of `taskId` as it is now. */
   taskTitle: string | null;
+  /** The top-up that a `topup` credited. */
+  topupId: string | null;
+  /** The payout that a `payout` is for. */
+  payoutId: string | null;
+  /** Whether `POST /exports` makes a receipt of what the entry is for: of a payout, once the bank has it. */
+  hasReceipt: boolean;
 }
 
 /** A browser of yours that shows notifications. */
@@ -4624,6 +4649,13 @@ export interface TaskToPost {
    * default. 0 to 5.
    */
   revisions?: number | undefined;
+  /** How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10 items. */
+  checks?: NewCheck[] | undefined;
+  /**
+   * Accepts a delivery that many minutes after its last required check has passed, unless you have accepted,
+   * disputed or asked for changes before. Null, the default, for never.
+   */
+  acceptOnChecks?: NewAcceptOnChecks | null | undefined;
 }
 
 /**

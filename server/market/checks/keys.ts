@@ -25,7 +25,7 @@ const NO_KEY = "Must be one of your API keys with the scope check:write that has
 export const noReportingKey = (path: string) => new ApiError("invalid_input", { issues: [{ path, message: NO_KEY }] });
 
 /** What is stored of the checks that a buyer sets: the keys are apart, because only the buyer sees them. */
-export function storedChecks(checks: readonly NewCheck[]): { checks: Check[]; checkKeys: Record<string, string> } {
+export function storedChecks(checks: readonly NewCheck[] = []): { checks: Check[]; checkKeys: Record<string, string> } {
   const external = checks.flatMap((check) => (check.kind === "external" ? [[check.name, check.keyId] as const] : []));
   const withoutKeys = checks.map((check): Check => {
     if (check.kind !== "external") return check;
@@ -44,37 +44,65 @@ export const checksWithKeys = ({
   checkKeys: Record<string, string>;
 }): Check[] => checks.map((check) => (check.kind === "external" ? { ...check, keyId: checkKeys[check.name] } : check));
 
-/** Throws `invalid_input` if a key may not report, or a check can judge nothing: an expression or a schema that is none. */
-export async function assertUsable(
-  { database, judge, userId }: Pick<Services, "database" | "judge"> & { userId: string },
-  checks: readonly NewCheck[],
-): Promise<void> {
-  const keyIds = checks.flatMap((check) => (check.kind === "external" ? [check.keyId] : []));
-  const reporting = await findReportingKeys(database, userId, keyIds);
-  const issues: InputIssue[] = [];
-  for (const [index, check] of checks.entries()) {
-    if (check.kind === "external" && !reporting.has(check.keyId))
-      issues.push({ path: `checks.${index}.keyId`, message: NO_KEY });
-    if (!isBuiltIn(check) || (check.kind !== "text" && check.kind !== "json_schema")) continue;
-    const fault = await judge.faultOf(check);
-    const field = check.kind === "text" ? "matches" : "schema";
-    if (fault !== null)
-      issues.push({ path: `checks.${index}.${field}`, message: `Cannot be used: ${fault.slice(0, 300)}` });
-  }
-  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
-}
-
-/** Throws `invalid_input` if checks are to accept a delivery, and none of them is required. */
-export function assertCanAccept(checks: readonly Pick<Check, "required">[], acceptOnChecks: object | null): void {
-  if (acceptOnChecks === null || checks.some(({ required }) => required)) return;
-  const message = "Needs at least one check that is required.";
-  throw new ApiError("invalid_input", { issues: [{ path: "acceptOnChecks", message }] });
-}
-
 interface JudgingInput {
   checks?: readonly NewCheck[] | undefined;
   acceptOnChecks?: { afterMinutes: number } | null | undefined;
 }
+
+/**
+ * Throws `invalid_input` if a key may not report, if a check can judge nothing, such as an expression or a schema that is none, and if
+ * checks are to accept a delivery and none of them is required. `at` is where the input stands, such as `forTask.`.
+ */
+export async function assertUsable(
+  { database, judge, userId }: Pick<Services, "database" | "judge"> & { userId: string },
+  { checks = [], acceptOnChecks = null }: JudgingInput,
+  at = "",
+): Promise<void> {
+  assertCanAccept(checks, acceptOnChecks, at);
+  const issues = await issuesOfKeys(database, userId, checks, at);
+  for (const [index, check] of checks.entries()) {
+    if (!isBuiltIn(check) || (check.kind !== "text" && check.kind !== "json_schema")) continue;
+    const fault = await judge.faultOf(check);
+    const field = check.kind === "text" ? "matches" : "schema";
+    if (fault !== null)
+      issues.push({ path: `${at}checks.${index}.${field}`, message: `Cannot be used: ${fault.slice(0, 300)}` });
+  }
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+}
+
+/** What is wrong with the keys that are to report. */
+async function issuesOfKeys(
+  connection: Connection,
+  userId: string,
+  checks: readonly NewCheck[],
+  at: string,
+): Promise<InputIssue[]> {
+  const keyIds = checks.flatMap((check) => (check.kind === "external" ? [check.keyId] : []));
+  const reporting = await findReportingKeys(connection, userId, keyIds);
+  return checks.flatMap((check, index) =>
+    check.kind !== "external" || reporting.has(check.keyId)
+      ? []
+      : [{ path: `${at}checks.${index}.keyId`, message: NO_KEY }],
+  );
+}
+
+/** Throws `invalid_input` if a key may no longer report: for checks that were usable when they were asked for. */
+export async function assertKeysReport(
+  connection: Connection,
+  userId: string,
+  checks: readonly NewCheck[],
+): Promise<void> {
+  const issues = await issuesOfKeys(connection, userId, checks, "");
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+}
+
+/** Throws `invalid_input` if checks are to accept a delivery, and none of them is required. */
+function assertCanAccept(checks: readonly Pick<Check, "required">[], acceptOnChecks: object | null, at = ""): void {
+  if (acceptOnChecks === null || checks.some(({ required }) => required)) return;
+  const message = "Needs at least one check that is required.";
+  throw new ApiError("invalid_input", { issues: [{ path: `${at}acceptOnChecks`, message }] });
+}
+
 type Judging = Pick<TaskRecord, "checks" | "checkKeys" | "acceptOnChecks">;
 
 /** How a delivery is judged after a change of a task. Throws `invalid_input` if nothing could accept it, and something should. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../../services.ts";
-import { wholeAccount } from "../accounts/export.ts";
+import { wholeAccount } from "./account.ts";
 import type { PendingExport } from "./exports.ts";
 import { ledgerAsCsv, readEntries } from "./ledger.ts";
 import { receiptPaper, statementPaper } from "./papers.ts";

@@ -49,6 +49,9 @@ const isAbout = ({ taskId, topupId, payoutId }: ReceiptSubject): Sql => {
   return topupId ? sql`r.topup_id = ${topupId}::uuid` : sql`r.payout_id = ${payoutId ?? null}::uuid`;
 };
 
+/** The number of `receipts r`, as papers have it. */
+export const numberColumn: Sql = sql`r.year || '-' || lpad(r.number::text, 6, '0')`;
+
 /** Numbers the receipts of what has been paid. Any number of processes may do so; they take turns. */
 export async function numberReceipts({ database, settings }: Pick<Services, "database" | "settings">): Promise<void> {
   const operator = JSON.stringify(settings.operator);
@@ -112,7 +115,7 @@ type Row = Omit<Receipt, "currency" | "payer" | "payee"> & {
 /** Reads a numbered receipt; null while it has no number. */
 export async function readReceipt(connection: Connection, subject: ReceiptSubject): Promise<Receipt | null> {
   const [row] = await connection.query<Row>(sql`
-    SELECT r.year || '-' || lpad(r.number::text, 6, '0') AS number, r.paid_at AS "paidAt", r.operator,
+    SELECT ${numberColumn} AS number, r.paid_at AS "paidAt", r.operator,
            CASE WHEN r.task_id IS NOT NULL THEN 'task' WHEN r.topup_id IS NOT NULL THEN 'topup' ELSE 'payout' END AS kind,
            r.task_id AS "taskId", r.topup_id AS "topupId", r.payout_id AS "payoutId", t.title, b.price_cents AS "priceCents",
            r.payer_id AS "payerId", r.payer_name AS "payerName", r.payee_id AS "payeeId", r.payee_name AS "payeeName",

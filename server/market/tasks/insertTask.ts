@@ -10,7 +10,6 @@ import { checkSpamGuard, hashOfText } from "./spamGuard.ts";
 interface StoredChecks {
   checks: unknown;
   checkKeys: unknown;
-  acceptAfterMinutes: number | null;
 }
 
 /**
@@ -21,7 +20,7 @@ export async function insertTask(
   tx: Transaction,
   { userId, settings }: { userId: string; settings: Pick<Settings, "spamGuard"> },
   input: CreateTask,
-  stored: StoredChecks = { checks: [], checkKeys: {}, acceptAfterMinutes: null },
+  stored: StoredChecks,
 ): Promise<TaskRecord> {
   const textHash = hashOfText(input);
   // The guard's statements run before the task's, and so do not count it.
@@ -38,7 +37,7 @@ export async function insertTask(
           VALUES (${userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
                   ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions ?? 0},
                   ${JSON.stringify(stored.checks)}::jsonb, ${JSON.stringify(stored.checkKeys)}::jsonb,
-                  ${stored.acceptAfterMinutes}::smallint, ${textHash}::bigint)
+                  ${input.acceptOnChecks?.afterMinutes ?? null}::smallint, ${textHash}::bigint)
           RETURNING *)
         SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
       ),

@@ -1,18 +1,28 @@
 import { ApiError } from "../../errors.ts";
 import { CreateTask } from "../../schemas/task.ts";
 import type { NotPostedBecause } from "../../schemas/topup.ts";
-import type { Settings } from "../../services.ts";
-import { type Connection, sql } from "../../store/connection.ts";
+import type { Services, Settings } from "../../services.ts";
+import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { Overdraft } from "../../store/databaseErrors.ts";
 import { type Movement, movementsWithCommit, writeMovement } from "../../store/ledger.ts";
+import { assertKeysReport, assertUsable, storedChecks } from "../checks/keys.ts";
 import { insertTask } from "../tasks/insertTask.ts";
 
 const [MIN_CENTS, MAX_CENTS] = [500, 100_000];
 
-/** Returns what has to be paid in so that the wallet can hold this budget. Throws `not_needed` when it can, and `invalid_input`. */
-export async function missingFor(connection: Connection, userId: string, budgetCents: number): Promise<number> {
-  const [wallet] = await connection.query<{ availableCents: number; debtCents: number }>(sql`
+/**
+ * Returns what has to be paid in so that the wallet can hold the budget of this task. Throws `not_needed` when it can, and `invalid_input`
+ * as posting it would.
+ */
+export async function missingFor(
+  caller: Pick<Services, "database" | "judge"> & { userId: string },
+  task: CreateTask,
+): Promise<number> {
+  const { database, userId } = caller;
+  const budgetCents = task.maxBudgetCents;
+  await assertUsable(caller, task, "forTask.");
+  const [wallet] = await database.query<{ availableCents: number; debtCents: number }>(sql`
     SELECT available_cents AS "availableCents", debt_cents AS "debtCents" FROM wallets WHERE user_id = ${userId}::uuid`);
   const { availableCents, debtCents } = wallet ?? { availableCents: 0, debtCents: 0 };
   const missingCents = budgetCents - availableCents + debtCents;
@@ -49,7 +59,8 @@ export async function postForTopup(
   try {
     // A debt is paid before the task: otherwise only at the commit.
     await tx.query(sql`SET CONSTRAINTS ALL IMMEDIATE`);
-    const task = await insertTask(tx, { userId, settings }, input);
+    await assertKeysReport(tx, userId, input.checks ?? []);
+    const task = await insertTask(tx, { userId, settings }, input, storedChecks(input.checks));
     const movements: Movement[] = [];
     movementsWithCommit((movement) => movements.push(movement)).hold(userId, task.maxBudgetCents, { taskId: task.id });
     for (const movement of movements) await writeMovement(tx, movement);
@@ -70,5 +81,5 @@ function reasonOf(error: unknown): NotPostedBecause | null {
   if (error instanceof Overdraft) return "insufficient_funds";
   if (!(error instanceof ApiError)) return null;
   if (error.code === "unauthenticated") return "account_inactive";
-  return error.code === "spam_guard" ? "spam_guard" : null;
+  return error.code === "spam_guard" || error.code === "invalid_input" ? error.code : null;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { exportAccount } from "../../market/accounts/export.ts";
+import { exportAccount } from "../../market/papers/account.ts";
 import { AccountExport, ExportPosition, readPosition } from "../../schemas/accountExport.ts";
 import { sessionOnly } from "../../trpc.ts";
 

@@ -1,9 +1,8 @@
 import { z } from "zod";
 import { approvalErrors, mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { countSpending } from "../../auth/spendLimit.ts";
-import { assertCanAccept, assertUsable, checksWithKeys, storedChecks } from "../../market/checks/keys.ts";
+import { assertUsable, checksWithKeys, storedChecks } from "../../market/checks/keys.ts";
 import { insertTask } from "../../market/tasks/insertTask.ts";
-import { optionalChecks } from "../../schemas/check.ts";
 import { CreateTask, Task } from "../../schemas/task.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { scoped } from "../../trpc.ts";
@@ -19,16 +18,13 @@ export const create = scoped("task:write")
       "`Idempotency-Key`, so that a repeat after a lost response does not post a second task.",
     errors: ["insufficient_funds", "spend_limit", "spam_guard", ...approvalErrors],
   })
-  .input(CreateTask.extend(optionalChecks))
+  .input(CreateTask)
   .output(z.object({ task: Task.meta({ description: "The new task." }) }))
   .mutation(async ({ ctx, input }) => {
-    const { checks = [], acceptOnChecks = null } = input;
-    assertCanAccept(checks, acceptOnChecks);
-    await assertUsable(ctx, checks);
-    const stored = { ...storedChecks(checks), acceptAfterMinutes: acceptOnChecks?.afterMinutes ?? null };
+    await assertUsable(ctx, input);
     return ctx
       .change(async (tx) => {
-        const task = await insertTask(tx, ctx, input, stored);
+        const task = await insertTask(tx, ctx, input, storedChecks(input.checks));
         const asks = mustBeApproved(tx, ctx, { amountCents: task.maxBudgetCents });
         await countSpending(tx, ctx, task.maxBudgetCents, asks);
         tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });

@@ -47,7 +47,7 @@ export const update = scoped("task:write")
   )
   .output(z.object({ task: Task.meta({ description: "The task, changed." }) }))
   .mutation(async ({ ctx, input }) => {
-    await assertUsable(ctx, input.checks ?? []);
+    await assertUsable(ctx, { checks: input.checks });
     return ctx
       .change(async (tx) => {
         const task = await lockTask(tx, input.id);

@@ -64,7 +64,7 @@ export const topup = sessionOnly
       const parameters = {
         id: claim.id,
         userId: ctx.userId,
-        amountCents: input.amountCents ?? (await missingFor(ctx.database, ctx.userId, forTask?.maxBudgetCents ?? 0)),
+        amountCents: forTask === null ? (input.amountCents ?? 0) : await missingFor(ctx, forTask),
         forTask,
         currency: Currency,
         successUrl: `${publicUrl}/topup/done`,

@@ -5,6 +5,7 @@ import { storageKeyOf } from "../../../server/market/papers/exports.ts";
 import { findDueExports, makeExport } from "../../../server/market/papers/makeExport.ts";
 import { pruneExports } from "../../../server/market/papers/pruneExports.ts";
 import type { ExportRecord } from "../../../server/schemas/export.ts";
+import { LedgerEntry } from "../../../server/schemas/ledgerEntry.ts";
 import type { Services } from "../../../server/services.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createKey, createPerson, type TestPerson } from "../../factories/people.ts";
@@ -52,7 +53,7 @@ test("the ledger's file has every entry of the API, as CSV and as JSON", async (
   const { task } = await deliveredTask(buyer, bidder);
   await buyer.post(`/tasks/${task.id}/accept`);
   const { entries } = (await buyer.get("/wallet/ledger")).body;
-  const listed = entries.map(({ taskTitle: _, ...entry }: { taskTitle: string }) => entry);
+  const listed = entries.map((entry: object) => LedgerEntry.parse(entry));
   expect(JSON.parse((await take(buyer, { kind: "ledger", format: "json" })).text)).toEqual({ entries: listed });
   const [header, ...rows] = rowsOf((await take(buyer, { kind: "ledger", format: "csv" })).text);
   expect(header).toEqual(Object.keys(listed[0]));
@@ -86,7 +87,7 @@ test("the whole account is for sessions only: no key asks for it, sees it or dow
   await postTask(await createPerson(service, { cents: 50_000 }));
   const { text, export: made } = await take(person, { kind: "account", format: "json" });
   const { exportedAt: _, ...parts } = (await person.get("/auth/export")).body;
-  expect(JSON.parse(text)).toMatchObject({ ...parts, notifications: expect.anything(), sessions: expect.anything() });
+  expect(JSON.parse(text)).toMatchObject({ ...parts, exports: expect.any(Array), notifications: expect.anything(), sessions: expect.anything() });
   const bearer = { credentials: await createKey(service.url, person.session, []) };
   const asked = await rest(service.url, "POST", "/exports", { ...bearer, body: { kind: "account", format: "json" } });
   expect([asked.status, asked.body.error]).toEqual([403, "forbidden"]);

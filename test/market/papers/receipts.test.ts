@@ -182,6 +182,31 @@ test("fifty payments at once, while workers number them and are killed, have num
   expect(after.map(({ number }) => number)).toEqual(after.map((_, index) => index + 1));
 });
 
+test("numbers have no gap and no repetition from one batch to the next, whoever makes it", async () => {
+  const [buyer, bidder] = [await createPerson(service, { cents: 500_000 }), await createPerson(service)];
+  const client = await service.owner.pool.connect();
+  const paid: string[] = [];
+  const noted = () =>
+    service.services.database.query(sql`SELECT FROM receipts WHERE number IS NULL AND payer_id = ${buyer.id}::uuid`);
+  // Whoever numbers waits for this lock, so that there is something for several batches.
+  await client.query("SELECT pg_advisory_lock(hashtextextended('receipts', 0))");
+  try {
+    for (let count = 0; count < 11; count++) paid.push((await acceptedTask(buyer, bidder)).id);
+    expect((await noted()).length).toBe(11);
+  } finally {
+    await client.query("SELECT pg_advisory_unlock_all()");
+    client.release();
+  }
+  const batch = (size: number) => sql`SELECT number_receipts('UTC', '{}'::jsonb, ${size}::integer)`;
+  await Promise.all([1, 4, 2, 3, 2, 4].map((size) => service.services.database.query(batch(size))));
+  await eventually(countUnnumbered, (count) => count === 0);
+  const after = await numbers();
+  expect(after.map(({ number }) => number)).toEqual(after.map((_, index) => index + 1));
+  const ofThese = await service.services.database.query<{ id: string }>(sql`
+    SELECT task_id AS id FROM receipts WHERE task_id = ANY (${paid}::uuid[]) ORDER BY year, number`);
+  expect(ofThese.map(({ id }) => id)).toEqual(paid);
+});
+
 test("neither the service nor an operator changes or deletes a receipt", async () => {
   for (const statement of ["UPDATE receipts SET number = number", "DELETE FROM receipts", "TRUNCATE receipts"]) {
     await expect(service.owner.pool.query(statement)).rejects.toThrow("append-only");

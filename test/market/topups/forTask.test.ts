@@ -1,5 +1,6 @@
 import { afterEach, expect, onTestFinished, test } from "vitest";
 import { sql } from "../../../server/store/connection.ts";
+import { externalCheck, reportingKey, sizeCheck } from "../../factories/checks.ts";
 import { createPerson, fund, type TestPerson } from "../../factories/people.ts";
 import { taskInput } from "../../factories/tasks.ts";
 import { pay, quiet } from "../../factories/topups.ts";
@@ -107,6 +108,41 @@ test.each([
     ]);
   },
 );
+
+test("checks are part of the task: judged when they are asked for, and the posted task has them", async () => {
+  const person = await createPerson(service);
+  const { id: keyId } = await reportingKey(service, person);
+  const another = await reportingKey(service, await createPerson(service));
+  const refusal = async (changes: object) => {
+    const { status, body } = await person.post("/wallet/topup", { forTask: { ...taskInput(), ...changes } });
+    return [status, body.error, body.issues?.map(({ path }: { path: string }) => path)];
+  };
+  const unusable = { name: "Words", required: true, kind: "text", matches: "(" };
+  expect(await refusal({ acceptOnChecks: { afterMinutes: 5 } })).toEqual([
+    ...[400, "invalid_input", ["forTask.acceptOnChecks"]],
+  ]);
+  expect(await refusal({ checks: [unusable] })).toEqual([400, "invalid_input", ["forTask.checks.0.matches"]]);
+  expect(await refusal({ checks: [sizeCheck, externalCheck(another.id)] })).toEqual([
+    ...[400, "invalid_input", ["forTask.checks.1.keyId"]],
+  ]);
+
+  const agreed = { checks: [sizeCheck, externalCheck(keyId)], acceptOnChecks: { afterMinutes: 5 } };
+  await pay(service, await ask(person, { maxBudgetCents: 2_000, ...agreed }));
+  await quiet(service);
+  const [listed] = await tasksOf(person);
+  expect((await person.get(`/tasks/${listed.id}`)).body.task).toMatchObject(agreed);
+});
+
+test("if the key of a check has ended when it is paid, the task is not posted, and the money stays available", async () => {
+  const person = await createPerson(service);
+  const { id } = await reportingKey(service, person);
+  const topup = await ask(person, { maxBudgetCents: 2_000, checks: [externalCheck(id)] });
+  await person.delete(`/keys/${id}`);
+  await pay(service, topup);
+  await quiet(service);
+  expect([await tasksOf(person), (await person.get("/wallet")).body.availableCents]).toEqual([[], 2_000]);
+  expect(await creditsOf(person)).toMatchObject([{ notPostedBecause: "invalid_input" }]);
+});
 
 test("a repeat after a lost answer leads to the same checkout page, and one task", async () => {
   const person = await createPerson(service);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createModerator } from "../../factories/moderators.ts";
 import { createPayee, requestPayout } from "../../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -30,6 +30,43 @@ async function storyOf(person: TestPerson): Promise<Entry[]> {
 }
 
 const line = ({ kind, bucket, amountCents }: Entry) => `${kind} ${bucket} ${amountCents}`;
+
+test("an entry names the top-up or payout that a receipt is asked by, and says whether there is one yet", async () => {
+  const [payee, bidder] = [await createPayee(service), await createPerson(service)];
+  const topup = await paidTopup(service, payee, 20_000);
+  await quiet(service);
+  const { task } = await deliveredTask(payee, bidder);
+  await payee.post(`/tasks/${task.id}/accept`);
+  const entries = async (person: TestPerson, kind: string) =>
+    (await person.get(`/wallet/ledger?kind=${kind}`)).body.entries;
+  const none = { topupId: null, payoutId: null };
+  expect(await entries(payee, "topup")).toMatchObject([
+    { ...none, topupId: topup.id, hasReceipt: true },
+    // The factory's money has no top-up.
+    { ...none, hasReceipt: false },
+  ]);
+  expect(await entries(payee, "hold_release")).toMatchObject(Array(2).fill({ ...none, hasReceipt: false }));
+  expect(await entries(payee, "task_payment")).toMatchObject([{ ...none, taskId: task.id, hasReceipt: true }]);
+  expect(await entries(bidder, "task_earning")).toMatchObject([{ ...none, taskId: task.id, hasReceipt: true }]);
+
+  await control(service, "POST", "faults", { name: "server_error", share: 1 });
+  onTestFinished(async () => void (await control(service, "DELETE", "faults")));
+  await requestPayout(payee, 1_000);
+  const [payout] = (await payee.get("/payouts")).body.payouts;
+  expect(await entries(payee, "payout")).toMatchObject([{ ...none, payoutId: payout.id, hasReceipt: false }]);
+  await control(service, "DELETE", "faults");
+  const [paid] = await eventually(
+    () => entries(payee, "payout"),
+    ([entry]) => entry.hasReceipt,
+  );
+  for (const [person, subject] of [
+    [payee, { topupId: topup.id }],
+    [payee, { payoutId: paid.payoutId }],
+    [bidder, { taskId: task.id }],
+  ] as const) {
+    expect((await person.post("/exports", { kind: "receipt", format: "pdf", ...subject })).status).toBe(202);
+  }
+});
 
 test("a buyer can follow each cent: topped up, held, returned, paid, taken back, owed and paid off", async () => {
   const buyer = await createPerson(service);

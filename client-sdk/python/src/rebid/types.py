@@ -83,6 +83,10 @@ class AccountExport(Model):
     """Your top-ups."""
     payouts: list[Payout]
     """Your payouts."""
+    receipts: list[ExportedReceipt]
+    """Receipts of your payments; `POST /exports` makes the papers."""
+    exports: list[ExportRecord]
+    """Files that you asked for within 7 days, without links."""
     webhooks: list[ExportedWebhook]
     """Your webhook endpoints."""
     webhook_deliveries: list[WebhookDelivery]
@@ -1595,6 +1599,22 @@ class ExportedPayoutAccount(Model):
     """When it was created. ISO 8601."""
 
 
+class ExportedReceipt(Model):
+    """A receipt, by its number and what it is about."""
+
+    id: str
+    number: str
+    """The year and a number without gaps."""
+    task_id: str | None
+    """The task that was paid for."""
+    topup_id: str | None
+    """The top-up that was credited."""
+    payout_id: str | None
+    """The payout that was paid."""
+    created_at: datetime
+    """When it was paid. ISO 8601."""
+
+
 class ExportedRound(Model):
     """A round of changes, and how it ended."""
 
@@ -2192,7 +2212,7 @@ class ListedApiKey(Model):
 
 
 class ListedLedgerEntry(Model):
-    """A ledger entry, with the title of its task."""
+    """A ledger entry, with the title of its task and what a receipt is asked by."""
 
     id: str
     user_id: str
@@ -2224,6 +2244,12 @@ class ListedLedgerEntry(Model):
     """When the money moved. ISO 8601."""
     task_title: str | None
     """The title of `task_id` as it is now."""
+    topup_id: str | None
+    """The top-up that a `topup` credited."""
+    payout_id: str | None
+    """The payout that a `payout` is for."""
+    has_receipt: bool
+    """Whether `POST /exports` makes a receipt of what the entry is for: of a payout, once the bank has it."""
 
 
 class ListedPushSubscription(Model):
@@ -3555,6 +3581,12 @@ class TaskToPost(Model):
     revisions: int | None = None
     """How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
     default. 0 to 5.
+    """
+    checks: list[NewCheck] | None = None
+    """How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10 items."""
+    accept_on_checks: NewAcceptOnChecks | None = None
+    """Accepts a delivery that many minutes after its last required check has passed, unless you have accepted,
+    disputed or asked for changes before. Null, the default, for never.
     """
 
 

@@ -14,7 +14,7 @@ import { type QuestionRow, questionOf } from "../conversation/questions.ts";
 import { type BidRecord, bidShownTo } from "../fees/ofBid.ts";
 import { moderatedUserColumns } from "../moderation/findUsers.ts";
 import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
-import { exportSources } from "./exportLists.ts";
+import { exportSources } from "./accountLists.ts";
 
 /**
  * A part ends with the record that reaches this size, some 400 records. Others wait while a part is checked and printed: while

@@ -12,6 +12,8 @@ import { agreementColumns } from "../tasks/agreements.ts";
 import { taskColumns } from "../tasks/records.ts";
 import { roundColumns } from "../tasks/rounds.ts";
 import { sealedColumns } from "../uploads/artifacts.ts";
+import { exportColumns } from "./exports.ts";
+import { numberColumn } from "./receipts.ts";
 
 interface ExportList {
   /** SELECT … FROM …; the rows have `id` and `createdAt`. */
@@ -149,6 +151,23 @@ export const exportSources: Record<ExportListName, ExportList> = {
     select: sql`SELECT ${payoutRowColumns} FROM payouts p`,
     ownedBy: (user) => sql`p.user_id = ${user}`,
     table: sql`p`,
+  },
+  receipts: {
+    select: sql`
+      SELECT r.id, ${numberColumn} AS number, r.task_id AS "taskId", r.topup_id AS "topupId", r.payout_id AS "payoutId",
+             r.created_at AS "createdAt"
+      FROM (SELECT *, paid_at AS created_at FROM receipts WHERE number IS NOT NULL) r`,
+    // By what is the user's, each of which has an index.
+    ownedBy: (user) => sql`r.id IN (
+      SELECT x.id FROM tasks t JOIN receipts x ON x.task_id = t.id WHERE t.buyer_id = ${user} OR t.awarded_bidder_id = ${user}
+      UNION ALL SELECT x.id FROM topups u JOIN receipts x ON x.topup_id = u.id WHERE u.user_id = ${user}
+      UNION ALL SELECT x.id FROM payouts p JOIN receipts x ON x.payout_id = p.id WHERE p.user_id = ${user})`,
+    table: sql`r`,
+  },
+  exports: {
+    select: sql`SELECT ${exportColumns} FROM exports x`,
+    ownedBy: (user) => sql`x.user_id = ${user}`,
+    table: sql`x`,
   },
   webhooks: {
     select: sql`SELECT ${webhookColumns}, e.deleted_at AS "deletedAt" FROM webhook_endpoints e`,
