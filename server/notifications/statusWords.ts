@@ -27,7 +27,7 @@ const notPosted = {
   insufficient_funds: unposted("something else took the money that it needs"),
   spam_guard: unposted("too many tasks were posted in a short time"),
   account_inactive: unposted("your account is suspended"),
-  invalid_input: unposted("the rules for tasks have changed"),
+  invalid_input: unposted("one of its checks can no longer be reported, or the rules for tasks have changed"),
 } as const;
 
 /** What became of a top-up. */

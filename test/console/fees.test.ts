@@ -65,8 +65,11 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await moe.open("/moderation/operations");
     await moe.heading("The platform's fee").waitFor();
     await moe.sees("Earned and not withdrawn");
-    await moe.sees("Withdrawn, po_1");
-    await moe.sees("$8.00, $3.00 withdrawn");
+    await moe.sees("$5.00");
+    await moe.sees("$8.00 earned, $3.00 withdrawn");
+    await moe.sees("po_1");
+    await moe.sees(/since .*, with 19 % tax in it/);
+    await moe.isAccessible();
     await picture(moe, "operations");
     for (const visitor of [bo, ada, moe]) expect(visitor.problems).toEqual([]);
   });

@@ -1,14 +1,12 @@
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
-import { api } from "./client.ts";
+import { api, type LogEvent } from "./client.ts";
 import { logQuery, meQuery } from "./queries.ts";
 
 /**
  * Changes appear by the event stream. All tabs of a person share one: the tab that holds a lock reads it and tells the
  * others, because browsers open only six connections to one host over HTTP/1.1.
  */
-
-type LogEvent = NonNullable<Awaited<ReturnType<typeof api.events.list.query>>["events"][number]>;
 
 type Message =
   | { kind: "event"; event: LogEvent | null; nextCursor: string }

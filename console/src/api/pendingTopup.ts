@@ -1,11 +1,12 @@
-import { api } from "./client.ts";
+import { api, type LogEvent } from "./client.ts";
 
 const STORAGE_KEY = "rebid.topup";
 
 /** A top-up whose checkout page somebody was sent to from this tab. */
 interface PendingTopup {
   sessionId: string;
-  amountCents: number;
+  /** Whether a task is posted with it. */
+  isForTask: boolean;
   /** The end of the event log before the checkout page was opened. */
   cursor: string;
 }
@@ -27,12 +28,21 @@ export async function endOfLog(): Promise<string> {
   return (await api.events.list.query({ after: "latest", limit: 1 })).nextCursor;
 }
 
-/** Waits until the top-up is credited. */
-export async function untilCredited({ sessionId, cursor }: PendingTopup, signal: AbortSignal): Promise<void> {
+/** What came of a top-up: the money, and the task that it was for, or why that was not posted. */
+export type Credited = Extract<LogEvent, { type: "topup.credited" }>["data"];
+
+/** Waits until the top-up is credited; null if that is no longer awaited. */
+export async function untilCredited(
+  { sessionId, cursor }: PendingTopup,
+  signal: AbortSignal,
+): Promise<Credited | null> {
   let after = cursor;
   while (!signal.aborted) {
     const page = await api.events.list.query({ after, types: ["topup.credited"], wait: 25 }, { signal });
-    if (page.events.some(({ data }) => "topup" in data && data.topup.sessionId === sessionId)) return;
+    for (const event of page.events) {
+      if (event.type === "topup.credited" && event.data.topup.sessionId === sessionId) return event.data;
+    }
     after = page.nextCursor;
   }
+  return null;
 }

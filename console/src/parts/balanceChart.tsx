@@ -2,6 +2,7 @@ import { type PointerEvent, useState } from "react";
 import styles from "./balanceChart.module.css";
 import { formatDay, formatExact, formatMoney, formatShortMoney } from "./format.ts";
 import type { Movement } from "./movements.ts";
+import { niceCeiling } from "./niceCeiling.ts";
 
 interface Balance {
   availableCents: number;
@@ -90,10 +91,4 @@ export function BalanceChart({ points }: { points: readonly Point[] }) {
       </div>
     </figure>
   );
-}
-
-/** The next round number of cents. */
-function niceCeiling(cents: number): number {
-  const power = 10 ** Math.floor(Math.log10(cents));
-  return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= cents) ?? 10) * power;
 }

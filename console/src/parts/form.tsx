@@ -20,11 +20,15 @@ export const useForm = () => use(FormContext);
 /** Whether an issue is about this field: `tags.3` is about `tags`. */
 export const isAbout = ({ path }: Issue, name: string | null) => path === name || path.startsWith(`${name}.`);
 
+const withoutStart = (path: string, start: string) => (path.startsWith(start) ? path.slice(start.length) : path);
+
 interface Refusals {
   /** The fields that errors besides `invalid_input` are about, such as `email_taken` about `email`. */
   fieldOfError?: Record<string, string>;
   /** Errors that the page itself shows. */
   handles?: readonly string[];
+  /** Where the fields are in the input, such as `forTask.`, if they are not its own. */
+  at?: string;
 }
 
 interface FormProps<Input, Output> extends Refusals {
@@ -44,7 +48,7 @@ interface FormProps<Input, Output> extends Refusals {
 }
 
 /** What the form shows as wrong: issues beside their fields, and what no field is about as the problem of the whole. */
-function useRefusals(form: RefObject<HTMLFormElement | null>, { fieldOfError = {}, handles = [] }: Refusals) {
+function useRefusals(form: RefObject<HTMLFormElement | null>, { fieldOfError = {}, handles = [], at = "" }: Refusals) {
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<Error | null>(null);
 
@@ -59,7 +63,7 @@ function useRefusals(form: RefObject<HTMLFormElement | null>, { fieldOfError = {
     const about = failure && fieldOfError[failure.error];
     const found: Issue[] = about
       ? [{ path: about, message: meaningOf(failure) }]
-      : (failure?.issues ?? []).map((issue) => ({ ...issue, isRaw: true }));
+      : (failure?.issues ?? []).map(({ path, message }) => ({ path: withoutStart(path, at), message, isRaw: true }));
     const names = [...(form.current?.elements ?? [])].map((element) => element.getAttribute("name"));
     const isShown = (issue: Issue) => names.some((name) => isAbout(issue, name));
     setIssues(found.filter(isShown));

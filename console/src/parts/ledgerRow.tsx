@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import { Receipt, type ReceiptSubject } from "../papers/receipt.tsx";
+import { formatMoney } from "./format.ts";
 import styles from "./ledgerRow.module.css";
 import { Money } from "./money.tsx";
 import type { Movement } from "./movements.ts";
@@ -54,9 +56,20 @@ export function LedgerRow({ movement }: { movement: Movement }) {
       <div className={styles.amount}>
         {totalCents === 0 ? <Money cents={Math.abs(availableCents)} /> : <Money cents={totalCents} signed />}
         <small>{whereOf(movement)}</small>
+        {movement.hasReceipt && (
+          <Receipt
+            subject={subjectOf(movement)}
+            of={`${comesIn ? incoming : out}, ${formatMoney(Math.abs(totalCents))}`}
+          />
+        )}
       </div>
     </li>
   );
+}
+
+function subjectOf({ taskId, topupId, payoutId }: Movement): ReceiptSubject {
+  if (topupId !== null) return { topupId };
+  return payoutId === null ? { taskId: taskId ?? undefined } : { payoutId };
 }
 
 function whereOf({ availableCents, heldCents }: Movement): string {

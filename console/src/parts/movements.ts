@@ -7,6 +7,9 @@ export interface Movement {
   createdAt: string;
   taskId: string | null;
   taskTitle: string | null;
+  topupId: string | null;
+  payoutId: string | null;
+  hasReceipt: boolean;
   /** What each bucket gained; negative for what it lost. */
   availableCents: number;
   heldCents: number;
@@ -15,7 +18,8 @@ export interface Movement {
 /** Joins the entries of a hold or of its return, which follow each other. Both lists are newest first. */
 export function movementsOf(entries: readonly LedgerEntry[]): Movement[] {
   const movements: Movement[] = [];
-  for (const { id, kind, bucket, amountCents, taskId, taskTitle, createdAt } of entries) {
+  for (const { bucket, amountCents, ...entry } of entries) {
+    const { kind, taskId } = entry;
     const field = bucket === "available" ? "availableCents" : "heldCents";
     const newer = movements.at(-1);
     const isOtherHalf =
@@ -24,8 +28,7 @@ export function movementsOf(entries: readonly LedgerEntry[]): Movement[] {
       newer[field] === 0 &&
       newer.availableCents + newer.heldCents === -amountCents;
     if (newer && isOtherHalf) newer[field] = amountCents;
-    else
-      movements.push({ id, kind, createdAt, taskId, taskTitle, availableCents: 0, heldCents: 0, [field]: amountCents });
+    else movements.push({ ...entry, availableCents: 0, heldCents: 0, [field]: amountCents });
   }
   return movements;
 }

@@ -1,16 +1,13 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import type { Operations } from "../../api/client.ts";
 import { operationsQuery } from "../../api/queries.ts";
-import { formatMonth } from "../../month.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { formatMoney, formatNumber, plural } from "../../parts/format.ts";
-import { Fact, Facts } from "../../parts/list.tsx";
-import { Money } from "../../parts/money.tsx";
+import { formatNumber, plural } from "../../parts/format.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
-import { feesQuery, feeText } from "../../task/fee.ts";
+import { Fees } from "./fees.tsx";
 import styles from "./moderation.module.css";
 
 const REFRESH_MS = 10_000;
@@ -47,7 +44,7 @@ export function ReadOperations() {
         </div>
       </Section>
       <Payouts payouts={data.unfinishedPayouts} />
-      <Fees figures={data.fees} />
+      {data.fees && <Fees figures={data.fees} />}
       <Audit audit={data.audit} />
     </Page>
   );
@@ -90,53 +87,6 @@ function Payouts({ payouts }: { payouts: Operations["unfinishedPayouts"] }) {
             <dd className={styles.count}>
               {formatNumber(count)}
               {count > 0 && `, the oldest ${plural(Math.round(oldestSeconds / 60), "minute")} old`}
-            </dd>
-          </div>
-        ))}
-      </dl>
-    </Section>
-  );
-}
-
-/** What the platform has earned, and every schedule of its fee, the one that starts last first. */
-function Fees({ figures }: { figures: Operations["fees"] }) {
-  const { data } = useSuspenseQuery(feesQuery);
-  const { current, schedules } = data;
-  if (figures === undefined) return null;
-  const most = Math.max(1, ...figures.months.map(({ earnedCents }) => earnedCents));
-  return (
-    <Section
-      title="The platform's fee"
-      lead="What bidders pay. A bid keeps the fee of the time when its price was set."
-      card
-    >
-      <Facts>
-        {schedules.map((schedule) => (
-          <Fact key={schedule.id} name={feeText(schedule)}>
-            from <Time at={schedule.from} /> {schedule.id === current?.id && <Badge tone="good">Now</Badge>}
-          </Fact>
-        ))}
-        <Fact name="Earned and not withdrawn">
-          <Money cents={figures.platformCents} />
-        </Fact>
-        {figures.withdrawals.map(({ reference, amountCents, createdAt }) => (
-          <Fact key={reference} name={`Withdrawn, ${reference}`}>
-            <Money cents={amountCents} /> <Time at={createdAt} />
-          </Fact>
-        ))}
-      </Facts>
-      <dl className={styles.bars}>
-        {figures.months.map(({ month, earnedCents, withdrawnCents }) => (
-          <div key={month}>
-            <dt>{formatMonth(month)}</dt>
-            <dd className={styles.bar}>
-              <svg viewBox="0 0 100 1" preserveAspectRatio="none" aria-hidden="true">
-                <rect width={(earnedCents / most) * 100} height="1" />
-              </svg>
-            </dd>
-            <dd className={styles.count}>
-              {formatMoney(earnedCents)}
-              {withdrawnCents > 0 && `, ${formatMoney(withdrawnCents)} withdrawn`}
             </dd>
           </div>
         ))}

@@ -2,6 +2,7 @@ import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-q
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { LedgerEntry } from "../../api/client.ts";
 import { type LedgerFilters, ledgerQuery, walletQuery } from "../../api/queries.ts";
+import { DownloadMenu } from "../../papers/downloadMenu.tsx";
 import { BalanceChart, balancesOver } from "../../parts/balanceChart.tsx";
 import { ButtonLink } from "../../parts/button.tsx";
 import { kindWord, LedgerRow } from "../../parts/ledgerRow.tsx";
@@ -12,6 +13,7 @@ import { useNow } from "../../parts/now.ts";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { movementKinds } from "../../search.ts";
+import { feesQuery } from "../../task/fee.ts";
 import { TopupArrival } from "./topupArrival.tsx";
 import styles from "./wallet.module.css";
 
@@ -62,7 +64,12 @@ function Ledger() {
     <Section
       title="Ledger"
       lead="Every movement of your money. Nothing in it is ever changed or deleted."
-      actions={<Filters />}
+      actions={
+        <div className={styles.filters}>
+          <Filters />
+          <DownloadMenu of="the ledger" wanted={{ kind: "ledger" }} formats={["csv", "json"]} />
+        </div>
+      }
     >
       <Pages
         query={ledger}
@@ -98,10 +105,13 @@ const movementsIn = ({ data }: { data: InfiniteData<{ entries: LedgerEntry[] }> 
 function Filters() {
   const { bucket, kind } = useSearch({ from: "/_signedIn/wallet/" });
   const navigate = useNavigate();
+  const { data: fees } = useQuery(feesQuery);
+  // Where there has never been a fee, nothing speaks of one.
+  const kinds = movementKinds.filter((each) => each !== "platform_fee" || (fees?.schedules.length ?? 0) > 0);
   const show = (change: LedgerFilters) =>
     void navigate({ to: "/wallet", search: { bucket, kind, ...change }, replace: true, resetScroll: false });
   return (
-    <div className={styles.filters}>
+    <>
       <select
         aria-label="Part of the wallet"
         value={bucket ?? ""}
@@ -119,12 +129,12 @@ function Filters() {
         onChange={({ target }) => show({ kind: movementKinds.find((each) => each === target.value) })}
       >
         <option value="">Everything</option>
-        {movementKinds.map((each) => (
+        {kinds.map((each) => (
           <option key={each} value={each}>
             {kindWord(each)}
           </option>
         ))}
       </select>
-    </div>
+    </>
   );
 }

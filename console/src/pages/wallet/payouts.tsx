@@ -3,7 +3,9 @@ import { useSearch } from "@tanstack/react-router";
 import type { Payout } from "../../api/client.ts";
 import { pollWithoutEvents } from "../../api/live.ts";
 import { payoutsQuery } from "../../api/queries.ts";
+import { Receipt } from "../../papers/receipt.tsx";
 import { StatusBadge } from "../../parts/badge.tsx";
+import { formatMoney } from "../../parts/format.ts";
 import { Pages, Rows } from "../../parts/list.tsx";
 import { Money } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -66,9 +68,14 @@ function PayoutRow({ payout }: { payout: Payout }) {
           requested <Time at={payout.createdAt} />. {meanings[payout.status]} {payout.failureMessage}
         </p>
       </div>
-      <strong>
-        <Money cents={payout.amountCents} />
-      </strong>
+      <div className={styles.amount}>
+        <strong>
+          <Money cents={payout.amountCents} />
+        </strong>
+        {payout.status === "paid" && (
+          <Receipt subject={{ payoutId: payout.id }} of={`payout of ${formatMoney(payout.amountCents)}`} />
+        )}
+      </div>
     </li>
   );
 }

@@ -2,6 +2,7 @@ import { infiniteQueryOptions, useInfiniteQuery } from "@tanstack/react-query";
 import { api, type Statement } from "../../api/client.ts";
 import { firstPage, nextCursorOf, pageOf } from "../../api/queries.ts";
 import { formatMonth } from "../../month.ts";
+import { DownloadMenu } from "../../papers/downloadMenu.tsx";
 import { kindWord } from "../../parts/ledgerRow.tsx";
 import { Fact, Facts, Pages } from "../../parts/list.tsx";
 import { Money } from "../../parts/money.tsx";
@@ -27,18 +28,32 @@ export function Statements() {
         more="Show older months"
       >
         {({ pages }) =>
-          pages.flatMap(({ statements }) =>
-            statements.map((statement) => <Month key={statement.month} statement={statement} />),
-          )
+          pages
+            .flatMap(({ statements }) => statements)
+            .map((statement, index) => <Month key={statement.month} statement={statement} isOver={index > 0} />)
         }
       </Pages>
     </Page>
   );
 }
 
-function Month({ statement: { month, opening, closing, sums, feeCents, feeTaxCents } }: { statement: Statement }) {
+/** The newest month is the current one, which is not over. */
+function Month({ statement, isOver }: { statement: Statement; isOver: boolean }) {
+  const { month, opening, closing, sums, feeCents, feeTaxCents } = statement;
+  const name = formatMonth(month);
   return (
-    <Section title={formatMonth(month)} card>
+    <Section
+      title={name}
+      lead={isOver ? undefined : "Until now: this month is not over."}
+      actions={
+        <DownloadMenu
+          of={`the statement of ${name}`}
+          wanted={{ kind: "statement", month }}
+          formats={["pdf", "csv", "json"]}
+        />
+      }
+      card
+    >
       <Facts>
         <Fact name="Opened with">
           <Balances of={opening} />
@@ -48,7 +63,7 @@ function Month({ statement: { month, opening, closing, sums, feeCents, feeTaxCen
             <Money cents={amountCents} signed />
           </Fact>
         ))}
-        <Fact name="Closed with">
+        <Fact name={isOver ? "Closed with" : "Is at"}>
           <Balances of={closing} />
         </Fact>
         {feeCents > 0 && (

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { useSearch } from "@tanstack/react-router";
+import { Link, useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
-import { api } from "../../api/client.ts";
-import { endOfLog, rememberTopup } from "../../api/pendingTopup.ts";
+import { recallTopup } from "../../api/pendingTopup.ts";
 import { walletQuery } from "../../api/queries.ts";
-import { useAction } from "../../api/useAction.ts";
+import { useTopup } from "../../api/useTopup.ts";
 import { Button } from "../../parts/button.tsx";
 import { MoneyField } from "../../parts/fields.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -16,23 +15,6 @@ import styles from "./wallet.module.css";
 
 /** Amounts that can be chosen with one click, in cents. */
 const suggestions = [2_000, 5_000, 10_000, 25_000];
-
-/** Creates the checkout and goes there. The end of the event log is noted first: the payment's event comes after it. */
-function useTopup() {
-  return useAction(
-    "wallet.topup",
-    async (input: { amountCents: number }, options) => {
-      const cursor = await endOfLog();
-      return { cursor, ...(await api.wallet.topup.mutate(input, options)) };
-    },
-    {
-      onSuccess: ({ checkoutUrl, sessionId, cursor }, input) => {
-        rememberTopup({ sessionId, cursor, amountCents: input.amountCents });
-        location.assign(checkoutUrl);
-      },
-    },
-  );
-}
 
 export function TopUp() {
   const { topup: outcome } = useSearch({ from: "/_signedIn/wallet/top-up" });
@@ -50,7 +32,14 @@ export function TopUp() {
     <Page title="Top up" width="narrow" lead="You pay on the checkout page of the payment processor, and return here.">
       {outcome === "cancelled" && (
         <Notice kind="info" title="Nothing was paid">
-          You left the checkout, so your wallet has not changed.
+          {recallTopup()?.isForTask ? (
+            <>
+              You left the checkout, so your task is not posted. Your text is still there:{" "}
+              <Link to="/post">go on with it</Link>.
+            </>
+          ) : (
+            "You left the checkout, so your wallet has not changed."
+          )}
         </Notice>
       )}
       <Form

@@ -1,0 +1,116 @@
+import { type PointerEvent, useState } from "react";
+import type { Operations } from "../../api/client.ts";
+import { formatMonth, formatShortMonth, monthBefore } from "../../month.ts";
+import { formatMoney, formatShortMoney } from "../../parts/format.ts";
+import { Fact, Facts } from "../../parts/list.tsx";
+import { niceCeiling } from "../../parts/niceCeiling.ts";
+import styles from "./feeChart.module.css";
+
+type Month = NonNullable<Operations["fees"]>["months"][number];
+
+/** Of fewer months, the figures say as much. */
+const LEAST_MONTHS = 3;
+const MOST_MONTHS = 12;
+const HEIGHT = 160;
+
+/** What was earned and withdrawn, a column for each month up to the newest, with the figures below. */
+export function FeeChart({ months }: { months: readonly Month[] }) {
+  const [newest] = months;
+  if (newest === undefined) return null;
+  const oldest = months.at(-1) ?? newest;
+  const shown: Month[] = [];
+  for (let count = 0; count < MOST_MONTHS && monthBefore(newest.month, count) >= oldest.month; count++) {
+    const month = monthBefore(newest.month, count);
+    shown.unshift(months.find((each) => each.month === month) ?? { month, earnedCents: 0, withdrawnCents: 0 });
+  }
+  return (
+    <>
+      {shown.length >= LEAST_MONTHS && <Columns months={shown} />}
+      <details className={styles.figures} open={shown.length < LEAST_MONTHS}>
+        <summary>Figures by month</summary>
+        <Facts>
+          {months.map((month) => (
+            <Fact key={month.month} name={formatMonth(month.month)}>
+              {wordsOf(month)}
+            </Fact>
+          ))}
+        </Facts>
+      </details>
+    </>
+  );
+}
+
+const wordsOf = ({ earnedCents, withdrawnCents }: Month) =>
+  `${formatMoney(earnedCents)} earned${withdrawnCents > 0 ? `, ${formatMoney(withdrawnCents)} withdrawn` : ""}`;
+
+/** Two columns a month. Pointing at a month shows its amounts. */
+function Columns({ months }: { months: readonly Month[] }) {
+  const [pointed, setPointed] = useState<Month | null>(null);
+  const highest = niceCeiling(
+    Math.max(100, ...months.map(({ earnedCents, withdrawnCents }) => Math.max(earnedCents, withdrawnCents))),
+  );
+  const heightOf = (cents: number) => (cents / highest) * HEIGHT;
+  const show = (event: PointerEvent<HTMLDivElement>) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    setPointed(months[Math.floor(((event.clientX - left) / width) * months.length)] ?? null);
+  };
+  const shown = pointed ?? months.at(-1);
+  return (
+    <figure className={styles.chart}>
+      <figcaption>
+        <span className={styles.earned}>Earned {formatMoney(shown?.earnedCents ?? 0)}</span>
+        <span className={styles.withdrawn}>Withdrawn {formatMoney(shown?.withdrawnCents ?? 0)}</span>
+        <span className={styles.when}>{shown && formatMonth(shown.month)}</span>
+      </figcaption>
+      <div className={styles.plot}>
+        <div onPointerMove={show} onPointerLeave={() => setPointed(null)}>
+          <svg
+            viewBox={`0 0 ${months.length} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`Fees of ${months.length} months, at most ${formatMoney(highest)} in one. The figures are below.`}
+          >
+            {[0, 0.5, 1].map((share) => (
+              <line
+                key={share}
+                x1="0"
+                x2={months.length}
+                y1={HEIGHT * share}
+                y2={HEIGHT * share}
+                className={styles.grid}
+              />
+            ))}
+            {months.map(({ month, earnedCents, withdrawnCents }, index) => (
+              <g key={month} className={pointed !== null && pointed.month !== month ? styles.other : undefined}>
+                <rect
+                  x={index + 0.15}
+                  y={HEIGHT - heightOf(earnedCents)}
+                  width="0.35"
+                  height={heightOf(earnedCents)}
+                  className={styles.earnedColumn}
+                />
+                <rect
+                  x={index + 0.5}
+                  y={HEIGHT - heightOf(withdrawnCents)}
+                  width="0.35"
+                  height={heightOf(withdrawnCents)}
+                  className={styles.withdrawnColumn}
+                />
+              </g>
+            ))}
+          </svg>
+        </div>
+        <div className={styles.scale} aria-hidden="true">
+          <span>{formatShortMoney(highest)}</span>
+          <span>{formatShortMoney(highest / 2)}</span>
+          <span>$0</span>
+        </div>
+      </div>
+      <div className={styles.axis} aria-hidden="true">
+        {months.map(({ month }) => (
+          <span key={month}>{formatShortMonth(month)}</span>
+        ))}
+      </div>
+    </figure>
+  );
+}
