@@ -40,18 +40,22 @@ export default defineConfig({
               name: "libraries",
               test: /node_modules\/(?!(?:marked|uqr)\/)|client-sdk\/src|rolldown\/runtime|vite\/preload/,
             },
+            // What few pages share is with them.
             {
               name: "parts",
-              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown|push\.|ledgerRow|secret|developerTabs|linkToken)|console\/src\/limits|virtual:limits/,
+              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown|push\.|ledgerRow|balanceChart|niceCeiling|secret|developerTabs|linkToken|pendingTopup)|console\/src\/limits|virtual:limits/,
               minShareCount: 2,
             },
             {
               name: "task",
               test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|fee|talk|taskSide|whileOpen)\./,
             },
-            { name: "wallet", test: /console\/src\/(?:pages\/wallet\/index|parts\/ledgerRow)\./ },
-            { name: "files", test: /console\/src\/task\/(?:delivered|files|now|whatNow)\./ },
-            { name: "checks", test: /console\/src\/checks\/(?:agreedChecks|changeKey|checklist|checkWords|words)\./ },
+            {
+              name: "wallet",
+              test: /console\/src\/(?:pages\/wallet\/index|parts\/(?:ledgerRow|balanceChart|niceCeiling))\./,
+            },
+            { name: "papers", test: /console\/src\/(?:papers\/|api\/pendingTopup)/ },
+            { name: "files", test: /console\/src\/task\/(?:delivered|files|whatNow)\./ },
             { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],
         },

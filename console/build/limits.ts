@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 
-const makers = { "virtual:limits": limitsOf, "virtual:events": eventWordsOf };
+const makers = { "virtual:limits": limitsOf, "virtual:options": optionsOf, "virtual:events": eventWordsOf };
 
 interface Schema {
   $ref?: string;
@@ -35,9 +35,9 @@ interface Document {
 }
 
 /**
- * Provides `virtual:limits`, the limits of every operation's fields, and `virtual:events`, when each event happens, as the API
- * document states them, so that forms repeat none by hand. Only these are taken, because the document itself is larger than
- * the console.
+ * Provides `virtual:limits`, the limits of every operation's fields, `virtual:options`, the values that fields may have, which only
+ * pages for developers show, and `virtual:events`, when each event happens, as the API document states them, so that forms repeat
+ * none by hand. Only these are taken, because the document itself is larger than the console.
  */
 export function limits(document: URL): Plugin {
   return {
@@ -61,8 +61,24 @@ function operationsOfForms(): Set<string> {
   return new Set(found.map(([, name = ""]) => name));
 }
 
+type ByField = Record<string, Record<string, unknown>>;
+
 /** Returns the limits by operation, under its name over typed RPC, and field. */
-function limitsOf({ paths, components = {} }: Document): Record<string, Record<string, unknown>> {
+function limitsOf(document: Document): ByField {
+  return byField(document, ({ minLength, maxLength, minimum, maximum, maxItems }) => ({
+    ...{ minLength, maxLength, minimum, maximum, maxItems },
+  }));
+}
+
+/** Returns the values that fields may have, of those that have only some. */
+function optionsOf(document: Document): ByField {
+  return byField(document, (schema, resolve) => schema.enum ?? (schema.items && resolve(schema.items).enum));
+}
+
+function byField(
+  { paths, components = {} }: Document,
+  of: (schema: Schema, resolve: (schema: Schema) => Schema) => unknown,
+): ByField {
   const resolve = (schema: Schema): Schema => {
     const target = schema.$ref?.split("/").at(-1);
     if (target !== undefined) return resolve(components.schemas?.[target] ?? {});
@@ -70,22 +86,22 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     const [first] = schema.anyOf ?? schema.allOf ?? [];
     return first === undefined ? schema : { ...resolve(first), ...schema };
   };
-  const found: Record<string, Record<string, unknown>> = {};
+  const found: ByField = {};
   const used = operationsOfForms();
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const name = operation.operationId?.replace("_", ".");
     if (name === undefined || !used.has(name)) continue;
     const body = resolve(operation.requestBody?.content["application/json"]?.schema ?? {});
-    const fields = Object.fromEntries(
-      // What is referred to is a header, which no form has.
-      (operation.parameters ?? []).flatMap(({ name, schema = {} }) =>
-        name === undefined ? [] : [[name, limitsOfField(resolve(schema), resolve)]],
-      ),
-    );
+    const fields: Record<string, unknown> = {};
+    for (const { name, schema = {} } of operation.parameters ?? []) {
+      if (name !== undefined) fields[name] = of(resolve(schema), resolve);
+    }
     for (const [field, schema] of Object.entries(body.properties ?? {})) {
-      fields[field] = limitsOfField(resolve(schema), resolve);
+      fields[field] = of(resolve(schema), resolve);
+      // The form of a task that is posted and paid is that of `tasks.create`.
+      if (field === "forTask") continue;
       for (const [inner, innerSchema] of Object.entries(resolve(schema).properties ?? {})) {
-        fields[`${field}.${inner}`] = limitsOfField(resolve(innerSchema), resolve);
+        fields[`${field}.${inner}`] = of(resolve(innerSchema), resolve);
       }
     }
     found[name] = fields;
@@ -101,10 +117,4 @@ function eventWordsOf({ components = {} }: Document): Record<string, string> {
     if (when !== undefined && properties?.type?.const) words[properties.type.const] = `When ${when}`;
   }
   return words;
-}
-
-function limitsOfField(schema: Schema, resolve: (schema: Schema) => Schema) {
-  const { minLength, maxLength, minimum, maximum, maxItems, items } = schema;
-  const options = schema.enum ?? (items && resolve(items).enum);
-  return { minLength, maxLength, minimum, maximum, maxItems, options };
 }

@@ -7,8 +7,6 @@ export interface Limits {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxItems?: number;
-  /** The values that a field, or each item of it, may have. */
-  readonly options?: readonly string[];
 }
 
 /** Returns the limits of a field of an operation, such as `limitsOf("tasks.create", "title")`. */

@@ -8,3 +8,8 @@ declare module "virtual:events" {
   const eventWords: Record<string, string>;
   export default eventWords;
 }
+
+declare module "virtual:options" {
+  const options: Record<string, Record<string, readonly string[]>>;
+  export default options;
+}

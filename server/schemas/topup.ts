@@ -31,7 +31,7 @@ export const NotPostedBecause = z
   .meta({
     description:
       "`too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else took the " +
-      "money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.",
+      "money. `account_inactive`: the account is suspended. `invalid_input`: the key of one of its checks has ended, or the rules for tasks have changed.",
     example: "too_late",
   });
 export type NotPostedBecause = z.infer<typeof NotPostedBecause>;

@@ -8,7 +8,7 @@ import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/pr
 import { startWorker } from "../../server/jobs/worker.ts";
 import { withdrawFees } from "../../server/market/fees/withdrawals.ts";
 import { connectionOver, sql } from "../../server/store/connection.ts";
-import { hastenRound } from "../crash/hastenRound.ts";
+import { hastenRound } from "../crash/inDatabase.ts";
 import { setFee } from "../factories/fees.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";

@@ -54,9 +54,11 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { task } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${task.id}/accept`);
     await bo.open("/wallet/statements");
-    await bo.sees("Earned with a task, available");
-    await bo.sees("The platform's fee, available");
-    await bo.sees("$72.00 available, $0.00 held");
+    const row = (name: string) => bo.page.getByRole("row", { name });
+    await expect.poll(() => row("Earned with a task").innerText()).toContain("+$80.00");
+    expect(await row("The platform's fee").innerText()).toContain("−$8.00");
+    expect(await row("Is now").innerText()).toMatch(/\$72\.00\s+\$0\.00/);
+    await bo.sees("The platform's fees are $8.00, with $1.27 tax in them.");
     await picture(bo, "statements");
 
     await withdrawFees(service.services.database, 300, "po_1");

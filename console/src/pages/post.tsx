@@ -4,7 +4,6 @@ import { useState } from "react";
 import { api } from "../api/client.ts";
 import { walletQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
-import { useTopup } from "../api/useTopup.ts";
 import { JudgingFields } from "../checks/judgingFields.tsx";
 import { useJudging } from "../checks/useJudging.ts";
 import { limitsOf } from "../limits.ts";
@@ -17,6 +16,7 @@ import { Page } from "../parts/page.tsx";
 import { SendFiles } from "../task/briefFiles.tsx";
 import { ChooseFiles, type Chosen } from "../task/chooseFiles.tsx";
 import { readTask, TaskFields } from "../task/taskFields.tsx";
+import { useTopup } from "./wallet/useTopup.ts";
 
 /** The text survives a checkout, so that it is still there if nothing was paid. */
 const DRAFT = "post";

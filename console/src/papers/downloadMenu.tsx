@@ -1,5 +1,6 @@
 import { type ToggleEvent, useId, useRef } from "react";
 import { Button } from "../parts/button.tsx";
+import menu from "../parts/menu.module.css";
 import styles from "./papers.module.css";
 import { ProblemOfFile } from "./problemOfFile.tsx";
 import { useTake, type Wanted } from "./take.ts";
@@ -9,6 +10,9 @@ const names: Record<Wanted["format"], { name: string; use: string }> = {
   csv: { name: "CSV", use: "for a spreadsheet" },
   json: { name: "JSON", use: "for a program" },
 };
+
+/** As in papers.module.css: a menu that is not open has no width yet. */
+const WIDTH_REM = 15;
 
 interface DownloadMenuProps {
   /** What is downloaded, such as "the statement of November 2026". */
@@ -25,9 +29,10 @@ export function DownloadMenu({ of, wanted, formats }: DownloadMenuProps) {
   const place = ({ newState, currentTarget }: ToggleEvent<HTMLDivElement>) => {
     const button = trigger.current?.getBoundingClientRect();
     if (newState !== "open" || button === undefined) return;
-    // Below the button and at its right end, also when the page is scrolled.
+    const width = WIDTH_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    // Below the button and at its right end, also when the page is scrolled, and within the window.
     currentTarget.style.top = `${button.bottom + scrollY + 4}px`;
-    currentTarget.style.right = `${document.documentElement.clientWidth - button.right}px`;
+    currentTarget.style.left = `${Math.max(8, button.right - width)}px`;
   };
   return (
     <div className={styles.menu}>
@@ -42,12 +47,12 @@ export function DownloadMenu({ of, wanted, formats }: DownloadMenuProps) {
           Download <span aria-hidden="true">▾</span>
         </Button>
       </div>
-      <div id={id} popover="auto" className={styles.panel} onBeforeToggle={place}>
+      <div id={id} popover="auto" className={`${menu.panel} ${styles.panel}`} onBeforeToggle={place}>
         {formats.map((format) => (
           <button
             key={format}
             type="button"
-            className={styles.item}
+            className={menu.item}
             popoverTarget={id}
             popoverTargetAction="hide"
             onClick={() => take.mutate({ ...wanted, format })}

@@ -7,6 +7,7 @@ import { useSignOut } from "../api/session.ts";
 import styles from "./accountMenu.module.css";
 import { formatMoney } from "./format.ts";
 import { Initials } from "./initials.tsx";
+import menu from "./menu.module.css";
 
 /** Who is signed in, what they have, and what concerns their account. The browser opens and closes it. */
 export function AccountMenu({ me: { user } }: { me: Me }) {
@@ -24,21 +25,21 @@ export function AccountMenu({ me: { user } }: { me: Me }) {
       >
         <Initials name={user.displayName} />
       </button>
-      <div ref={panel} id="account-menu" popover="auto" className={styles.panel}>
+      <div ref={panel} id="account-menu" popover="auto" className={`${menu.panel} ${styles.panel}`}>
         <p className={styles.who}>
           <bdi>{user.displayName}</bdi>
           <small>{user.email}</small>
         </p>
-        <Link to="/wallet" className={styles.item} onClick={close}>
+        <Link to="/wallet" className={menu.item} onClick={close}>
           Balance <span>{wallet && formatMoney(wallet.availableCents)}</span>
         </Link>
-        <Link to="/users/$userId" params={{ userId: user.id }} className={styles.item} onClick={close}>
+        <Link to="/users/$userId" params={{ userId: user.id }} className={menu.item} onClick={close}>
           My reputation
         </Link>
-        <Link to="/account" className={styles.item} onClick={close}>
+        <Link to="/account" className={menu.item} onClick={close}>
           Account and security
         </Link>
-        <button type="button" className={styles.item} onClick={() => signOut.mutate()}>
+        <button type="button" className={menu.item} onClick={() => signOut.mutate()}>
           Sign out
         </button>
       </div>

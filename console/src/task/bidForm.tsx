@@ -8,14 +8,14 @@ import { Confirm } from "../parts/confirm.tsx";
 import type { FieldReader } from "../parts/fieldReader.ts";
 import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import { Form } from "../parts/form.tsx";
-import { formatHours, formatMoney, moneyText } from "../parts/format.ts";
+import { formatDay, formatHours, formatMoney, moneyText } from "../parts/format.ts";
 import { Fact, Facts } from "../parts/list.tsx";
 import { Money, MoneyPreview } from "../parts/money.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
-import { feeOf, feesQuery, feeText } from "./fee.ts";
+import { comingOf, feeOf, feesQuery, feeText } from "./fee.ts";
 import styles from "./files.module.css";
 
 const readBid = (fields: FieldReader) => ({
@@ -49,7 +49,12 @@ export function PlaceBid({ task }: { task: Task }) {
 function Earnings({ priceCents }: { priceCents: number }) {
   const { data: fees } = useQuery(feesQuery);
   if (fees === undefined) return null;
-  const withdrawable = "You can change or withdraw the bid until the buyer decides.";
+  const coming = comingOf(fees.schedules, Date.now());
+  const announced =
+    coming && `A price that is set from ${formatDay(coming.from)} on pays another fee: ${feeText(coming)}.`;
+  const withdrawable = ["You can change or withdraw the bid until the buyer decides.", announced]
+    .filter(Boolean)
+    .join(" ");
   if (fees.current === null) {
     const lines = [{ label: "You earn, when the buyer accepts", cents: priceCents }];
     return <MoneyPreview lines={lines} note={`There are no fees, and a bid costs nothing. ${withdrawable}`} />;

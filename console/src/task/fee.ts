@@ -16,6 +16,10 @@ export function feeOf(priceCents: number, { basisPoints, minCents, maxCents }: F
   return Math.min(Math.max(share, minCents), maxCents ?? priceCents, priceCents);
 }
 
+/** The schedule that comes next, or null. The newest one is first. */
+export const comingOf = (schedules: readonly FeeSchedule[], now: number): FeeSchedule | null =>
+  schedules.findLast(({ from }) => Date.parse(from) > now) ?? null;
+
 /** "5 % of the price, at least $0.50, at most $200.00" */
 export function feeText({ basisPoints, minCents, maxCents }: FeeSchedule): string {
   return [

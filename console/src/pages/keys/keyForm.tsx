@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ApiKey, api } from "../../api/client.ts";
 import type { Action } from "../../api/useAction.ts";
-import { limitsOf } from "../../limits.ts";
+import { optionsOf } from "../../options.ts";
 import type { FieldReader } from "../../parts/fieldReader.ts";
 import { Choices, MoneyField, TextField } from "../../parts/fields.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -35,7 +35,7 @@ export function KeyForm({ create }: { create: Action<NewKey, CreatedKey> }) {
   const [purpose, setPurpose] = useState<Purpose>("work");
   const [hasLimit, setHasLimit] = useState(true);
   // What the document lists, so that a new scope is never missing here without anybody noticing.
-  const scopes = limitsOf("keys.create", "scopes").options ?? [];
+  const scopes = optionsOf("keys.create", "scopes");
   return (
     <Form
       action={create}

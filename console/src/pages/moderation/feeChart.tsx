@@ -1,10 +1,11 @@
 import { type PointerEvent, useState } from "react";
 import type { Operations } from "../../api/client.ts";
 import { formatMonth, formatShortMonth, monthBefore } from "../../month.ts";
+import chart from "../../parts/balanceChart.module.css";
 import { formatMoney, formatShortMoney } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
 import { niceCeiling } from "../../parts/niceCeiling.ts";
-import styles from "./feeChart.module.css";
+import styles from "./moderation.module.css";
 
 type Month = NonNullable<Operations["fees"]>["months"][number];
 
@@ -26,7 +27,7 @@ export function FeeChart({ months }: { months: readonly Month[] }) {
   return (
     <>
       {shown.length >= LEAST_MONTHS && <Columns months={shown} />}
-      <details className={styles.figures} open={shown.length < LEAST_MONTHS}>
+      <details className={styles.byMonth} open={shown.length < LEAST_MONTHS}>
         <summary>Figures by month</summary>
         <Facts>
           {months.map((month) => (
@@ -56,14 +57,14 @@ function Columns({ months }: { months: readonly Month[] }) {
   };
   const shown = pointed ?? months.at(-1);
   return (
-    <figure className={styles.chart}>
+    <figure className={chart.chart}>
       <figcaption>
-        <span className={styles.earned}>Earned {formatMoney(shown?.earnedCents ?? 0)}</span>
-        <span className={styles.withdrawn}>Withdrawn {formatMoney(shown?.withdrawnCents ?? 0)}</span>
-        <span className={styles.when}>{shown && formatMonth(shown.month)}</span>
+        <span className={chart.available}>Earned {formatMoney(shown?.earnedCents ?? 0)}</span>
+        <span className={chart.held}>Withdrawn {formatMoney(shown?.withdrawnCents ?? 0)}</span>
+        <span className={chart.when}>{shown && formatMonth(shown.month)}</span>
       </figcaption>
-      <div className={styles.plot}>
-        <div onPointerMove={show} onPointerLeave={() => setPointed(null)}>
+      <div className={chart.plot}>
+        <div className={styles.columns} onPointerMove={show} onPointerLeave={() => setPointed(null)}>
           <svg
             viewBox={`0 0 ${months.length} ${HEIGHT}`}
             preserveAspectRatio="none"
@@ -77,36 +78,38 @@ function Columns({ months }: { months: readonly Month[] }) {
                 x2={months.length}
                 y1={HEIGHT * share}
                 y2={HEIGHT * share}
-                className={styles.grid}
+                className={chart.grid}
               />
             ))}
             {months.map(({ month, earnedCents, withdrawnCents }, index) => (
-              <g key={month} className={pointed !== null && pointed.month !== month ? styles.other : undefined}>
+              <g key={month} opacity={pointed !== null && pointed.month !== month ? 0.45 : 1}>
                 <rect
                   x={index + 0.15}
                   y={HEIGHT - heightOf(earnedCents)}
                   width="0.35"
                   height={heightOf(earnedCents)}
-                  className={styles.earnedColumn}
+                  className={chart.availableArea}
                 />
-                <rect
-                  x={index + 0.5}
-                  y={HEIGHT - heightOf(withdrawnCents)}
-                  width="0.35"
-                  height={heightOf(withdrawnCents)}
-                  className={styles.withdrawnColumn}
-                />
+                {withdrawnCents > 0 && (
+                  <rect
+                    x={index + 0.5}
+                    y={HEIGHT - heightOf(withdrawnCents)}
+                    width="0.35"
+                    height={heightOf(withdrawnCents)}
+                    className={chart.heldArea}
+                  />
+                )}
               </g>
             ))}
           </svg>
         </div>
-        <div className={styles.scale} aria-hidden="true">
+        <div className={chart.scale} aria-hidden="true">
           <span>{formatShortMoney(highest)}</span>
           <span>{formatShortMoney(highest / 2)}</span>
           <span>$0</span>
         </div>
       </div>
-      <div className={styles.axis} aria-hidden="true">
+      <div className={chart.axis} aria-hidden="true">
         {months.map(({ month }) => (
           <span key={month}>{formatShortMonth(month)}</span>
         ))}

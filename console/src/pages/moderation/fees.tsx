@@ -28,22 +28,26 @@ export function Fees({ figures: { platformCents, months, withdrawals } }: { figu
         {newest && <Amount name={`Earned in ${formatMonth(newest.month)}`} cents={newest.earnedCents} />}
       </div>
       <FeeChart months={months} />
-      <h3>Schedules</h3>
-      <Schedules />
-      <h3>Withdrawals</h3>
-      {withdrawals.length === 0 ? (
-        <Empty title="Nothing was withdrawn yet">
-          Pay it out at the payment processor, then book it with <code>npm run fees -- withdraw</code>.
-        </Empty>
-      ) : (
-        <Facts>
-          {withdrawals.map(({ reference, amountCents, createdAt }) => (
-            <Fact key={reference} name={reference}>
-              <Money cents={amountCents} />, <Time at={createdAt} />
-            </Fact>
-          ))}
-        </Facts>
-      )}
+      <div className={styles.part}>
+        <h3>Schedules</h3>
+        <Schedules />
+      </div>
+      <div className={styles.part}>
+        <h3>Withdrawals</h3>
+        {withdrawals.length === 0 ? (
+          <Empty title="Nothing was withdrawn yet">
+            Pay it out at the payment processor, then book it with <code>npm run fees -- withdraw</code>.
+          </Empty>
+        ) : (
+          <Facts>
+            {withdrawals.map(({ reference, amountCents, createdAt }) => (
+              <Fact key={reference} name={reference}>
+                <Money cents={amountCents} />, <Time at={createdAt} />
+              </Fact>
+            ))}
+          </Facts>
+        )}
+      </div>
     </Section>
   );
 }

@@ -13,7 +13,6 @@ import { useNow } from "../../parts/now.ts";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { movementKinds } from "../../search.ts";
-import { feesQuery } from "../../task/fee.ts";
 import { TopupArrival } from "./topupArrival.tsx";
 import styles from "./wallet.module.css";
 
@@ -51,12 +50,12 @@ export function Wallet() {
       {wallet && (
         <BalanceChart points={balancesOver(all, wallet, Math.max(now, Date.parse(all[0]?.createdAt ?? "0")))} />
       )}
-      <Ledger />
+      <Ledger hasFees={all.some(({ kind }) => kind === "platform_fee")} />
     </Page>
   );
 }
 
-function Ledger() {
+function Ledger({ hasFees }: { hasFees: boolean }) {
   const { bucket, kind } = useSearch({ from: "/_signedIn/wallet/" });
   const ledger = useInfiniteQuery(ledgerQuery({ bucket, kind }));
   const isFiltered = bucket !== undefined || kind !== undefined;
@@ -66,7 +65,7 @@ function Ledger() {
       lead="Every movement of your money. Nothing in it is ever changed or deleted."
       actions={
         <div className={styles.filters}>
-          <Filters />
+          <Filters hasFees={hasFees} />
           <DownloadMenu of="the ledger" wanted={{ kind: "ledger" }} formats={["csv", "json"]} />
         </div>
       }
@@ -102,12 +101,11 @@ function Ledger() {
 const movementsIn = ({ data }: { data: InfiniteData<{ entries: LedgerEntry[] }> | undefined }) =>
   movementsOf(data?.pages.flatMap(({ entries }) => entries) ?? []);
 
-function Filters() {
+function Filters({ hasFees }: { hasFees: boolean }) {
   const { bucket, kind } = useSearch({ from: "/_signedIn/wallet/" });
   const navigate = useNavigate();
-  const { data: fees } = useQuery(feesQuery);
-  // Where there has never been a fee, nothing speaks of one.
-  const kinds = movementKinds.filter((each) => each !== "platform_fee" || (fees?.schedules.length ?? 0) > 0);
+  // Whoever has never paid a fee need not know of any.
+  const kinds = movementKinds.filter((each) => each !== "platform_fee" || each === kind || hasFees);
   const show = (change: LedgerFilters) =>
     void navigate({ to: "/wallet", search: { bucket, kind, ...change }, replace: true, resetScroll: false });
   return (

@@ -3,11 +3,13 @@ import { api, type Statement } from "../../api/client.ts";
 import { firstPage, nextCursorOf, pageOf } from "../../api/queries.ts";
 import { formatMonth } from "../../month.ts";
 import { DownloadMenu } from "../../papers/downloadMenu.tsx";
+import { formatMoney } from "../../parts/format.ts";
 import { kindWord } from "../../parts/ledgerRow.tsx";
-import { Fact, Facts, Pages } from "../../parts/list.tsx";
+import { Pages } from "../../parts/list.tsx";
 import { Money } from "../../parts/money.tsx";
 import { Page, Section } from "../../parts/page.tsx";
 import { Empty } from "../../parts/states.tsx";
+import styles from "./wallet.module.css";
 
 const statementsQuery = infiniteQueryOptions({
   queryKey: ["wallet", "statements"],
@@ -20,7 +22,7 @@ const statementsQuery = infiniteQueryOptions({
 export function Statements() {
   const query = useInfiniteQuery(statementsQuery);
   return (
-    <Page title="Statements" lead="Each month opens with what the month before has closed with.">
+    <Page title="Statements" width="narrow" lead="Each month opens with what the month before has closed with.">
       <Pages
         query={query}
         isEmpty={({ pages }) => pages.every(({ statements }) => statements.length === 0)}
@@ -54,32 +56,60 @@ function Month({ statement, isOver }: { statement: Statement; isOver: boolean })
       }
       card
     >
-      <Facts>
-        <Fact name="Opened with">
-          <Balances of={opening} />
-        </Fact>
-        {sums.map(({ kind, bucket, amountCents }) => (
-          <Fact key={`${kind} ${bucket}`} name={`${kindWord(kind)}, ${bucket}`}>
-            <Money cents={amountCents} signed />
-          </Fact>
-        ))}
-        <Fact name={isOver ? "Closed with" : "Is at"}>
-          <Balances of={closing} />
-        </Fact>
-        {feeCents > 0 && (
-          <Fact name="Of it the platform's fees">
-            <Money cents={feeCents} />, with <Money cents={feeTaxCents} /> tax
-          </Fact>
-        )}
-      </Facts>
+      <table className={styles.statement}>
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">Available</th>
+            <th scope="col">Held</th>
+          </tr>
+        </thead>
+        <tbody>
+          <Balances name="Opened with" of={opening} />
+          {kindsIn(sums).map((kind) => (
+            <tr key={kind}>
+              <th scope="row">{kindWord(kind)}</th>
+              {buckets.map((bucket) => (
+                <Sum key={bucket} cents={sumOf(sums, kind, bucket)} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <Balances name={isOver ? "Closed with" : "Is now"} of={closing} />
+        </tfoot>
+      </table>
+      {feeCents > 0 && (
+        <p className={styles.fees}>
+          The platform's fees are {formatMoney(feeCents)}
+          {feeTaxCents > 0 && `, with ${formatMoney(feeTaxCents)} tax in them`}.
+        </p>
+      )}
     </Section>
   );
 }
 
-function Balances({ of: { availableCents, heldCents } }: { of: Statement["opening"] }) {
+type Sum = Statement["sums"][number];
+
+const buckets = ["available", "held"] as const;
+const kindsIn = (sums: readonly Sum[]) => [...new Set(sums.map(({ kind }) => kind))];
+const sumOf = (sums: readonly Sum[], kind: Sum["kind"], bucket: Sum["bucket"]) =>
+  sums.find((each) => each.kind === kind && each.bucket === bucket)?.amountCents;
+
+const Sum = ({ cents }: { cents: number | undefined }) => (
+  <td>{cents !== undefined && <Money cents={cents} signed />}</td>
+);
+
+function Balances({ name, of: { availableCents, heldCents } }: { name: string; of: Statement["opening"] }) {
   return (
-    <>
-      <Money cents={availableCents} /> available, <Money cents={heldCents} /> held
-    </>
+    <tr>
+      <th scope="row">{name}</th>
+      <td>
+        <Money cents={availableCents} />
+      </td>
+      <td>
+        <Money cents={heldCents} />
+      </td>
+    </tr>
   );
 }

@@ -3,7 +3,6 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { useRef, useState } from "react";
 import { recallTopup } from "../../api/pendingTopup.ts";
 import { walletQuery } from "../../api/queries.ts";
-import { useTopup } from "../../api/useTopup.ts";
 import { Button } from "../../parts/button.tsx";
 import { MoneyField } from "../../parts/fields.tsx";
 import { Form } from "../../parts/form.tsx";
@@ -11,6 +10,7 @@ import { formatShortMoney, moneyText } from "../../parts/format.ts";
 import { MoneyPreview } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { useTopup } from "./useTopup.ts";
 import styles from "./wallet.module.css";
 
 /** Amounts that can be chosen with one click, in cents. */

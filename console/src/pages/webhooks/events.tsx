@@ -1,7 +1,7 @@
 import eventWords from "virtual:events";
 import { useRef } from "react";
 import type { Webhook } from "../../api/client.ts";
-import { limitsOf } from "../../limits.ts";
+import { optionsOf as namesOf } from "../../options.ts";
 import { Button } from "../../parts/button.tsx";
 import type { FieldReader } from "../../parts/fieldReader.ts";
 import { Choices } from "../../parts/fields.tsx";
@@ -9,7 +9,7 @@ import styles from "../developers.module.css";
 
 type Events = Pick<Webhook, "events" | "logEvents">;
 
-const optionsOf = (field: keyof Events) => limitsOf("webhooks.create", field).options ?? [];
+const optionsOf = (field: keyof Events) => namesOf("webhooks.create", field);
 const isOption = <Field extends keyof Events>(field: Field, name: string): name is Events[Field][number] =>
   optionsOf(field).includes(name);
 

@@ -1,7 +1,7 @@
 import type { TopUpWallet } from "@rebid/sdk";
-import { api } from "./client.ts";
-import { endOfLog, rememberTopup } from "./pendingTopup.ts";
-import { useAction } from "./useAction.ts";
+import { api } from "../../api/client.ts";
+import { endOfLog, rememberTopup } from "../../api/pendingTopup.ts";
+import { useAction } from "../../api/useAction.ts";
 
 /** Creates the checkout and goes there. The end of the event log is noted first: the payment's event comes after it. */
 export function useTopup<Input extends TopUpWallet>() {
