@@ -4745,7 +4745,8 @@ export interface TopupEventData {
   taskId?: string;
   /**
    * `too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else
-   * took the money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.
+   * took the money. `account_inactive`: the account is suspended. `invalid_input`: the key of one of its checks has
+   * ended, or the rules for tasks have changed.
    */
   notPostedBecause?: "too_late" | "insufficient_funds" | "spam_guard" | "account_inactive" | "invalid_input";
 }

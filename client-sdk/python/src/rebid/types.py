@@ -3671,7 +3671,8 @@ class TopupEventData(Model):
     """Of a top-up for a task: the task that was posted with it."""
     not_posted_because: Literal["too_late", "insufficient_funds", "spam_guard", "account_inactive", "invalid_input"] | str | None = None
     """`too_late`: the payment came more than 24 hours after it was asked for. `insufficient_funds`: something else
-    took the money. `account_inactive`: the account is suspended. `invalid_input`: the rules for tasks have changed.
+    took the money. `account_inactive`: the account is suspended. `invalid_input`: the key of one of its checks has
+    ended, or the rules for tasks have changed.
     """
 
 
