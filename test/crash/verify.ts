@@ -4,6 +4,7 @@
  */
 import { DatabaseSync } from "node:sqlite";
 import type pg from "pg";
+import { WITHDRAWAL_PREFIX } from "../../server/market/fees/withdrawals.ts";
 import type { Acknowledgement } from "./load.ts";
 
 type Row = Record<string, unknown>;

@@ -87,7 +87,12 @@ test("the whole account is for sessions only: no key asks for it, sees it or dow
   await postTask(await createPerson(service, { cents: 50_000 }));
   const { text, export: made } = await take(person, { kind: "account", format: "json" });
   const { exportedAt: _, ...parts } = (await person.get("/auth/export")).body;
-  expect(JSON.parse(text)).toMatchObject({ ...parts, exports: expect.any(Array), notifications: expect.anything(), sessions: expect.anything() });
+  expect(JSON.parse(text)).toMatchObject({
+    ...parts,
+    exports: expect.any(Array),
+    notifications: expect.anything(),
+    sessions: expect.anything(),
+  });
   const bearer = { credentials: await createKey(service.url, person.session, []) };
   const asked = await rest(service.url, "POST", "/exports", { ...bearer, body: { kind: "account", format: "json" } });
   expect([asked.status, asked.body.error]).toEqual([403, "forbidden"]);
