@@ -12,6 +12,7 @@ export const sections: readonly Section[] = [
       { slug: "changing" },
       { slug: "disputes" },
       { slug: "spending" },
+      { slug: "papers" },
     ],
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
