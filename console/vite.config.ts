@@ -55,7 +55,7 @@ export default defineConfig({
               test: /console\/src\/(?:pages\/wallet\/index|parts\/(?:ledgerRow|balanceChart|niceCeiling))\./,
             },
             { name: "papers", test: /console\/src\/(?:papers\/|api\/pendingTopup)/ },
-            { name: "files", test: /console\/src\/task\/(?:delivered|files|whatNow)\./ },
+            { name: "files", test: /console\/src\/task\/(?:delivered|files|now|whatNow)\./ },
             { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],
         },
