@@ -28,6 +28,7 @@ function optionsOf({ anyOf, oneOf }: JsonObject): Json[] {
 }
 
 const now = "2026-11-20T12:00:00.123456Z";
+const decided = { decidedAt: now, decidedBy: exampleIds.user };
 const inTwoDays = "2026-11-22T12:00:00.123456Z";
 const awarded = {
   status: "awarded",
@@ -71,9 +72,9 @@ const differences: Record<string, { request?: Difference; response?: Difference 
   "bids.giveBack": {
     response: { task: { ...awarded, status: "cancelled", closedAt: now, closedBecause: "given_back" } },
   },
-  "approvals.approve": { response: { approval: { status: "approved", decidedAt: now, result: { task: {} } } } },
+  "approvals.approve": { response: { approval: { ...decided, status: "approved", result: { task: {} } } } },
   "approvals.decline": {
-    response: { approval: { status: "declined", decidedAt: now, reason: "Too expensive: at most $50." } },
+    response: { approval: { ...decided, status: "declined", reason: "Too expensive: at most $50." } },
   },
   "agreements.propose": {
     request: { deliveryDueAt: undefined },
