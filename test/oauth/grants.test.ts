@@ -144,6 +144,24 @@ test.each(["accessToken", "refreshToken"] as const)("revoking the %s ends the wh
   expect((await person.get("/keys")).body.keys).toHaveLength(1);
 });
 
+test("a refresh gives no other resource and no more scopes than were allowed", async () => {
+  const person = await createPerson(service);
+  const scope = "bid:write message:write offline_access unknown";
+  const connect = () => connectApp(new Browser(service.url, person.session), asked(undefined, scope));
+  const elsewhere = await refresh(service.url, app.client_id, (await connect()).refreshToken, { resource: service.url });
+  expect([elsewhere.status, elsewhere.body.error]).toEqual([400, "invalid_target"]);
+  const { refreshToken } = await connect();
+  const more = await refresh(service.url, app.client_id, refreshToken, { scope: "bid:write payouts:write" });
+  expect([more.status, more.body.error]).toEqual([400, "invalid_scope"]);
+  // What was asked for at first may be asked for again, with what is ignored in it. A part of it is answered with all.
+  let latest = refreshToken;
+  for (const again of [scope, "bid:write", "offline_access"]) {
+    const next = await refresh(service.url, app.client_id, latest, { resource: `${service.url}/mcp`, scope: again });
+    expect([next.status, next.body.scope], again).toEqual([200, "bid:write message:write"]);
+    latest = next.body.refresh_token;
+  }
+});
+
 test("another client can neither use nor revoke a token", async () => {
   const person = await createPerson(service);
   const given = await connectApp(new Browser(service.url, person.session), asked());

@@ -54,6 +54,7 @@ export function openAuthorizationServer(options: OAuthOptions): Provider {
       return generateAccessToken();
     },
   });
+  Object.defineProperty(provider.OIDCContext.prototype, "requestParamScopes", { get: countedScopes });
   // Addresses in answers are the service's own, whatever a request's Host says.
   const { host, protocol } = new URL(publicUrl);
   Object.defineProperties(provider.request, {
@@ -76,6 +77,16 @@ export function openAuthorizationServer(options: OAuthOptions): Provider {
   });
   provider.on("server_error", (_context, error) => log.error({ error }, "OAuth"));
   return provider;
+}
+
+/**
+ * The scopes of a request that count: `offline_access` and what nobody knows do not. A refreshed token has all that was allowed,
+ * whatever part of it was asked for, because a grant is one key.
+ */
+function countedScopes(this: { params?: { scope?: string }; entities: { RefreshToken?: { scopes: Set<string> } } }) {
+  const asked = this.params?.scope?.split(" ") ?? [];
+  const known = asked.filter((scope) => scope === READ || scopes.some((each) => each === scope));
+  return this.entities.RefreshToken?.scopes ?? new Set(known);
 }
 
 const unusedKey = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
