@@ -23,7 +23,7 @@ test("an owner reads what a key did, newest first, one line an act, and not what
   expect(status).toBe(200);
   const act = { id: expect.any(String), createdAt: expect.any(String), approved: false };
   expect(body.activity).toEqual([
-    { ...act, types: ["task.awarded", "bid.rejected"], task: { id: task.id, title: "Mine" } },
+    { ...act, types: ["task.awarded"], task: { id: task.id, title: "Mine" } },
     { ...act, types: ["task.created"], task: { id: task.id, title: "Mine" } },
   ]);
   expect((await owner.get(`/keys/${other.keyId}/activity`)).body.activity).toHaveLength(1);

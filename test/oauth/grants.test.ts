@@ -148,7 +148,9 @@ test("a refresh gives no other resource and no more scopes than were allowed", a
   const person = await createPerson(service);
   const scope = "bid:write message:write offline_access unknown";
   const connect = () => connectApp(new Browser(service.url, person.session), asked(undefined, scope));
-  const elsewhere = await refresh(service.url, app.client_id, (await connect()).refreshToken, { resource: service.url });
+  const elsewhere = await refresh(service.url, app.client_id, (await connect()).refreshToken, {
+    resource: service.url,
+  });
   expect([elsewhere.status, elsewhere.body.error]).toEqual([400, "invalid_target"]);
   const { refreshToken } = await connect();
   const more = await refresh(service.url, app.client_id, refreshToken, { scope: "bid:write payouts:write" });

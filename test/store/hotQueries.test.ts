@@ -133,6 +133,19 @@ describe("no statement reads more than four times the rows that it returns", () 
     expectFrugal(plans, 10);
   });
 
+  test("of what a key did, among many acts", async () => {
+    const [key] = (await get(buyer, "/keys")).keys;
+    await service.owner.query(sql`
+      INSERT INTO events (type, task_id, recipients, data, fanned_out_at, actor_id, actor_key_id, act_id)
+      SELECT 'task.updated', ${crowdedTaskId}::uuid, '{}', '{}', now(), ${buyer.id}::uuid, ${key.id}::uuid, gen_random_uuid()
+      FROM generate_series(1, 2000)`);
+    await service.owner.query(sql`ANALYZE events`);
+    const plans = await recordPlans(async () => {
+      expect((await get(buyer, `/keys/${key.id}/activity`)).activity).toHaveLength(50);
+    });
+    expectFrugal(plans, 2);
+  });
+
   test("of lists of conversations, beside the newest 1,000 whose unread messages are counted", async () => {
     const plans = await recordPlans(async () => {
       for (const person of [buyer, bidder]) await walkTwoPages(person, "/conversations");

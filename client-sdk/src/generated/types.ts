@@ -2219,7 +2219,7 @@ export interface JsonSchemaCheck {
 /** Something that an API key or a connected app did. */
 export interface KeyAct {
   id: string;
-  /** The types of its events, in their order. */
+  /** The types of its events, in their order, without the bids that an award rejects. */
   types: (
     | "task.created"
     | "bid.received"

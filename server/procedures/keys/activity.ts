@@ -7,8 +7,8 @@ import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 const MAX_ACTS = 50;
-/** One act may have many events: an award tells every bidder who lost. */
-const MAX_EVENTS = 1_000;
+/** An act has an event or two, beside the bids that an award rejects, which are left out. */
+const MAX_EVENTS = 3 * MAX_ACTS;
 
 export const activity = sessionOnly
   .meta({
@@ -29,7 +29,8 @@ export const activity = sessionOnly
     const acts = await ctx.database.query<KeyAct>(sql`
       WITH latest AS MATERIALIZED (
         SELECT id, type, task_id, approved_by, act_id, created_at FROM events
-        WHERE actor_key_id = ${id}::uuid AND id >= ${firstIdKept(ctx.clock)}::uuid ORDER BY id DESC LIMIT ${MAX_EVENTS}
+        WHERE actor_key_id = ${id}::uuid AND type <> 'bid.rejected' AND id >= ${firstIdKept(ctx.clock)}::uuid
+        ORDER BY id DESC LIMIT ${MAX_EVENTS}
       ), acts AS (
         SELECT act_id AS id, array_agg(type ORDER BY first) AS types, max(task_id::text)::uuid AS task_id,
                bool_or(is_approved) AS approved, min(created_at) AS created_at, min(first) AS first

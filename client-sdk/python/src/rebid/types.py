@@ -1903,7 +1903,7 @@ class KeyAct(Model):
 
     id: str
     types: list[Literal["task.created", "bid.received", "task.awarded", "delivery.posted", "task.accepted", "task.disputed", "task.dispute_resolved", "task.updated", "task.cancelled", "task.settled", "agreement.proposed", "agreement.ended", "task.expired", "task.changes_requested", "task.changes_declined", "bid.updated", "bid.withdrawn", "bid.rejected", "sample.posted", "delivery.checked", "rating.posted", "question.asked", "question.answered", "message.posted", "topup.credited", "topup.reversed", "payout.updated", "export.ready", "approval.requested", "approval.decided", "key.created", "password.changed", "account.suspended"] | str]
-    """The types of its events, in their order."""
+    """The types of its events, in their order, without the bids that an award rejects."""
     task: ActedOnTask | None
     """The task that it was about; null if there is none."""
     approved: bool

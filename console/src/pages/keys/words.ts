@@ -3,10 +3,7 @@ import { formatMoney } from "../../parts/format.ts";
 
 type ActType = KeyAct["types"][number];
 
-/**
- * What a key did, in words; of an act with several events, the one that stands first here. What has no words only follows
- * from another, such as the bids that an award rejects.
- */
+/** What a key did, in words; of an act with several events, the one that stands first here. What has no words follows from another. */
 const actWords: Partial<Record<ActType, string>> = {
   "task.created": "Posted a task",
   "task.awarded": "Awarded a task",
