@@ -8,7 +8,10 @@ export const KeyAct = z
     id: Id.meta({ description: "The act's id.", example: "0197a3c1-8f2e-4b7a-9c3d-5e6f7a8b9c0d" }),
     types: z
       .array(z.enum(logEventTypes))
-      .meta({ description: "The types of its events, in their order, without the bids that an award rejects.", example: ["task.awarded"] }),
+      .meta({
+        description: "The types of its events, in their order, without the bids that an award rejects.",
+        example: ["task.awarded"],
+      }),
     task: z
       .object({
         id: idOf("task"),
