@@ -6,12 +6,10 @@ import { logEventTypes } from "./event.ts";
 export const KeyAct = z
   .object({
     id: Id.meta({ description: "The act's id.", example: "0197a3c1-8f2e-4b7a-9c3d-5e6f7a8b9c0d" }),
-    types: z
-      .array(z.enum(logEventTypes))
-      .meta({
-        description: "The types of its events, in their order, without the bids that an award rejects.",
-        example: ["task.awarded"],
-      }),
+    types: z.array(z.enum(logEventTypes)).meta({
+      description: "The types of its events, in their order, without the bids that an award rejects.",
+      example: ["task.awarded"],
+    }),
     task: z
       .object({
         id: idOf("task"),
