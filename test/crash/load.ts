@@ -503,7 +503,9 @@ export class Load {
     this.acknowledged.push({ kind: "decide", approvalId, status });
     if (status === (isYes ? "pending" : "approved")) throw new Error(`${path} is ${status} after ${action}`);
     if (status === "declined") {
-      await this.#insist(agent, "POST", "/tasks", input, ["approval_declined"], undefined, key);
+      // The money is looked at first, and may be spent by now.
+      const refused = ["approval_declined", "insufficient_funds"];
+      await this.#insist(agent, "POST", "/tasks", input, refused, undefined, key);
       return null;
     }
     if (status === "failed") return { ...asked, status: 402 };
