@@ -41,6 +41,8 @@ test("another's records are found, forbidden or not found as anywhere else", asy
   expect(await codeOf("dispute_delivery", { taskId, reason: "I do not like it." })).toBe("forbidden");
   expect(await codeOf("rate", { taskId, stars: 1 })).toBe("forbidden");
   expect(await codeOf("deliver", { bidId, text: "Mine." })).toBe("forbidden");
+  expect(await codeOf("preflight_delivery", { bidId, text: "Mine." })).toBe("forbidden");
+  expect(await codeOf("preflight_delivery", { bidId, storageKey: `deliveries/${bidId}/x` })).toBe("forbidden");
   expect(await codeOf("deliver", { bidId, storageKey: `deliveries/${bidId}/x` })).toBe("forbidden");
   expect(await codeOf("read_delivery", { taskId })).toBe("not_found");
   expect((await agent.call("compare_bids", { taskId: open.id })).data.bids).toEqual([]);
