@@ -255,3 +255,11 @@ export const AcceptOnChecks = z
     afterMinutes: z.int32().meta({ description: "Minutes after the last required check has passed.", example: 60 }),
   })
   .meta({ id: "AcceptOnChecks", description: "When the task is accepted because its checks have passed." });
+
+/** The bytes of a file on which checks are tried before they are part of a task. Larger ones do not fit into a request. */
+export const triedContent = z
+  .string()
+  .min(4)
+  .max(200_000)
+  .regex(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/, { error: must("be base64") })
+  .meta({ description: "The file in base64, of at most 150 kB.", example: "aGVsbG8sIHdvcmxk" });

@@ -160,6 +160,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "agreements.accept": ["not_found", ({ agreementId }) => ({ id: agreementId })],
   "agreements.decline": ["not_found", ({ agreementId }) => ({ id: agreementId })],
   "agreements.withdraw": ["not_found", ({ agreementId }) => ({ id: agreementId })],
+  "tasks.preflight": ["own view", () => ({ checks: [], mimeType: "text/plain", content: "aGVsbG8=" })],
   "bids.deliveryPreflight": [
     "forbidden",
     ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),

@@ -182,6 +182,32 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.page.getByText("Add a check", { exact: true }).waitFor();
   });
 
+  test("a buyer tries checks on a file before posting; a change makes what it came to go away", async () => {
+    const ada = await enter("Ada", buyer);
+    await startTask(ada);
+    const tryOn = (content: string) => ada.page.getByLabel(/^Try them on a file/).setInputFiles(text(content));
+    await add(ada, "A text of so many words");
+    await tryOn("two words");
+    await ada.sees("Check 1, “Length”: it needs a bound.");
+    await ada.field("At least, words").fill("3");
+    await add(ada, "My own program reports");
+    await tryOn("two words");
+    await ada.sees("0 of 2 checks passed");
+    await ada.sees("Is judged by the buyer’s program after the delivery");
+    await ada.isAccessible();
+    await ada.page.setViewportSize({ width: 375, height: 800 });
+    await ada.fits();
+    await ada.field("At least, words").fill("2");
+    await ada.page.getByText("0 of 2 checks passed").waitFor({ state: "detached" });
+    await tryOn("two words");
+    await ada.sees("1 of 2 checks passed");
+    await tryOn("a".repeat(150_001));
+    await ada.sees("A file to try here has 1 byte to 150 kB.");
+    await ada.field("At most, words").fill("many");
+    await tryOn("two words");
+    await ada.sees("Check 1, “Length”: Write a number.");
+  });
+
   test("the keyboard alone adds a check, fills it in and moves it", async () => {
     const ada = await enter("Ada", buyer);
     await startTask(ada);

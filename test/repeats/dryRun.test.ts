@@ -72,6 +72,7 @@ test("what asks the outside world, gives out an address, or is about accounts an
         "bids.deliveryInit",
         "bids.deliveryFinalize",
         "bids.deliveryPreflight",
+        "tasks.preflight",
       ],
       ...["tasks.fileInit", "tasks.fileFinalize", "messages.fileInit", "messages.fileFinalize"],
     ].sort(),

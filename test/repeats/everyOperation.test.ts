@@ -34,6 +34,7 @@ test("every operation that changes something for a known caller takes the header
     "auth.removeTotp",
     "auth.close",
     "approvals.approve",
+    "tasks.preflight",
     "bids.deliveryPreflight",
   ]);
 });

@@ -133,6 +133,8 @@ import type {
   PlaceBidResponse,
   PreflightDelivery,
   PreflightDeliveryResponse,
+  PreflightTask,
+  PreflightTaskResponse,
   ProposeAgreement,
   ProposeAgreementResponse,
   Question,
@@ -887,6 +889,20 @@ export class TasksApi extends Namespace {
    */
   setCheckKey(input: SetCheckKey, options: TryOptions = {}): Call<SetCheckKeyResponse> {
     return this.requests.change("POST", "/tasks/{id}/checks/key", input, options);
+  }
+
+  /**
+   * Try checks before posting.
+   *
+   * Judges a small file by checks that no task has yet, exactly as a delivery would be, keeps nothing of it and
+   * changes nothing. Checks that your program does stay `pending`. 30 a minute.
+   *
+   * `POST /tasks/preflight`. An API key needs the scope `task:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403).
+   */
+  preflight(input: PreflightTask, options: RequestOptions = {}): Call<PreflightTaskResponse> {
+    return this.requests.changeUnkeyed("POST", "/tasks/preflight", input, options);
   }
 
   /**

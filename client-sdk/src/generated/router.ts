@@ -126,6 +126,8 @@ import type {
   PlaceBidResponse,
   PreflightDelivery,
   PreflightDeliveryResponse,
+  PreflightTask,
+  PreflightTaskResponse,
   ProposeAgreement,
   ProposeAgreementResponse,
   RateTask,
@@ -317,6 +319,8 @@ export type RebidRouter = TRPCBuiltRouter<
       removeFile: Mutation<RemoveTaskFile, void>;
       /** Name another key for a check. */
       setCheckKey: Mutation<SetCheckKey, SetCheckKeyResponse>;
+      /** Try checks before posting. */
+      preflight: Mutation<PreflightTask, PreflightTaskResponse>;
       /** Ask about a task. */
       ask: Mutation<AskQuestion, AskQuestionResponse>;
       /** List my tasks. */

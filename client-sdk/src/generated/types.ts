@@ -3580,6 +3580,20 @@ export interface PreflightDeliveryResponse {
   checks: CheckResult[];
 }
 
+export interface PreflightTask {
+  /** How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10 items. */
+  checks: NewCheck[];
+  /** A MIME type, with or without parameters. Up to 255 characters. */
+  mimeType: string;
+  /** The file in base64, of at most 150 kB. 4 to 200,000 characters. */
+  content: string;
+}
+
+export interface PreflightTaskResponse {
+  /** What the checks would come to, in their order. */
+  checks: CheckResult[];
+}
+
 export interface ProposeAgreement {
   id: string;
   kind: AgreementKind;

@@ -11,6 +11,7 @@ import { CheckFields, firstFieldOf } from "./checkFields.tsx";
 import styles from "./checks.module.css";
 import { CheckWords } from "./checkWords.tsx";
 import { newRow, type Row, toCheck, type Wish } from "./rows.ts";
+import { TryChecks } from "./tryChecks.tsx";
 import type { Judging } from "./useJudging.ts";
 
 interface Offer {
@@ -85,6 +86,7 @@ export function Builder({ judging }: { judging: Judging }) {
         {status}
       </p>
       {rows.length < maxItems && <Offers left={maxItems - rows.length} isFirst={rows.length === 0} onChoose={add} />}
+      {rows.length > 0 && <TryChecks rows={rows} />}
       {(rows.length > 0 || judging.minutes !== null) && <Accepting judging={judging} />}
     </>
   );

@@ -1,4 +1,4 @@
-import type { Check, CheckResult } from "../api/client.ts";
+import type { Check, CheckResult, NewCheck } from "../api/client.ts";
 import tones from "../parts/badge.module.css";
 import { formatNumber, plural } from "../parts/format.ts";
 import lists from "../task/record.module.css";
@@ -8,7 +8,7 @@ import { CheckWords } from "./checkWords.tsx";
 interface ChecklistProps {
   results: readonly CheckResult[];
   /** What was agreed, which says what each one wants. */
-  checks: readonly Check[];
+  checks: readonly (Check | NewCheck)[];
   /** Before a delivery: what waits for the buyer's program, waits for the delivery. */
   isTrial?: boolean;
 }
@@ -48,7 +48,7 @@ export function Checklist({ results, checks, isTrial = false }: ChecklistProps) 
 
 interface ResultProps {
   result: CheckResult;
-  check: Check | undefined;
+  check: Check | NewCheck | undefined;
   isTrial: boolean;
 }
 

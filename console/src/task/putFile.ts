@@ -3,7 +3,8 @@ import { keyFor, settle } from "../api/idempotencyKeys.ts";
 /** Types that some systems do not know by the name of the file. */
 const typesByExtension: Record<string, string> = { md: "text/markdown", csv: "text/csv", json: "application/json" };
 
-const typeOf = ({ name, type }: File) =>
+/** What a file is declared as. */
+export const typeOf = ({ name, type }: File) =>
   type || (typesByExtension[name.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream");
 
 /** Sends a file straight to the object store. The address is signed: no cookie goes with it. */

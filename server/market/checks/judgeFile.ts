@@ -15,7 +15,8 @@ export interface JudgedFile {
   sha256: string | null;
 }
 
-type Judging = Pick<Services, "storage" | "inspector" | "judge">;
+/** What judging needs; `storage` has the file's bytes. */
+export type Judging = Pick<Services, "inspector" | "judge"> & { storage: Pick<Services["storage"], "read"> };
 type CheckOf<Kind extends BuiltInCheck["kind"]> = Extract<BuiltInCheck, { kind: Kind }>;
 
 /** A file is read in parts of this size, so that a slow store delays one part and not all of it. */

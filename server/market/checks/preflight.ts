@@ -1,4 +1,4 @@
-import { isBuiltIn } from "../../schemas/check.ts";
+import { type Check, isBuiltIn, type NewCheck } from "../../schemas/check.ts";
 import type { CheckResult } from "../../schemas/checkResult.ts";
 import type { CallerContext } from "../../trpc.ts";
 import { Turns } from "../../turns.ts";
@@ -7,7 +7,8 @@ import { pendingResults, shownResults, withVerdicts } from "../uploads/checkResu
 import { findDeclared, invalidStorageKey } from "../uploads/declare.ts";
 import { essenceOf } from "../uploads/mimeType.ts";
 import { assertNotDelivered, workOf } from "../uploads/work.ts";
-import { judgeFile } from "./judgeFile.ts";
+import { type JudgedFile, type Judging, judgeFile } from "./judgeFile.ts";
+import { assertUsable, storedChecks } from "./keys.ts";
 
 /** Users take turns: whoever tries many files delays another by one. */
 const judging = new Turns({ running: 2, waiting: 200, waitingPerKey: 10 });
@@ -27,7 +28,29 @@ export async function preflight(ctx: CallerContext, bidId: string, storageKey: s
     throw invalidStorageKey("The uploaded file has a different size or type than was declared.");
   }
   const file = { storageKey, bytes: declared.bytes, mimeType: declared.mimeType, sha256: uploaded.sha256 };
-  const verdicts = await judging.run({ key: ctx.userId }, () => judgeFile(ctx, file, checks.filter(isBuiltIn)));
-  const results = withVerdicts(pendingResults(checks), checks, verdicts, ctx.clock.now());
+  return tryChecks(ctx, ctx, file, checks);
+}
+
+/** Judges these bytes as a delivery of a task with these checks would be, whose buyer the caller would be. */
+export async function preflightContent(
+  ctx: CallerContext,
+  newChecks: readonly NewCheck[],
+  { mimeType, content }: { mimeType: string; content: Uint8Array },
+): Promise<CheckResult[]> {
+  await assertUsable(ctx, newChecks);
+  const { inspector, judge } = ctx;
+  const storage = { read: async (_key: string, start: number, end: number) => content.subarray(start, end) };
+  const file = { storageKey: "", bytes: content.length, mimeType, sha256: null };
+  return tryChecks(ctx, { inspector, judge, storage }, file, storedChecks(newChecks).checks);
+}
+
+async function tryChecks(
+  { userId, clock }: CallerContext,
+  services: Judging,
+  file: JudgedFile,
+  checks: readonly Check[],
+): Promise<CheckResult[]> {
+  const verdicts = await judging.run({ key: userId }, () => judgeFile(services, file, checks.filter(isBuiltIn)));
+  const results = withVerdicts(pendingResults(checks), checks, verdicts, clock.now());
   return shownResults({ checks: results, endedChecks: null }, false);
 }

@@ -10,6 +10,7 @@ import { fileFinalize } from "./fileFinalize.ts";
 import { fileInit } from "./fileInit.ts";
 import { list } from "./list.ts";
 import { listOwn } from "./listOwn.ts";
+import { preflight } from "./preflight.ts";
 import { rate } from "./rate.ts";
 import { read } from "./read.ts";
 import { removeFile } from "./removeFile.ts";
@@ -33,6 +34,7 @@ export const tasksRouter = router({
   fileFinalize,
   removeFile,
   setCheckKey,
+  preflight,
   ask,
   listOwn,
 });

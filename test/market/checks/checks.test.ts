@@ -411,8 +411,28 @@ test.each(corpus)(
     const timeless = (results: { finishedAt: string | null }[]) =>
       results.map((result) => ({ ...result, finishedAt: null }));
     expect(timeless(tried.body.checks)).toEqual(timeless(await resultsOf(task.id, people.bidder)));
+    if (bytes.length > 150_000) return;
+    const alone = await people.buyer.post("/tasks/preflight", { checks, mimeType, content: bytes.toString("base64") });
+    expect(timeless(alone.body.checks)).toEqual(timeless(tried.body.checks));
   },
 );
+
+test("checks are tried before posting only if a task could have them, on a file that is base64, and nothing is kept", async () => {
+  const { storage } = service.services;
+  const objects = () => storage.list("", "", 1_000);
+  const before = await objects();
+  const tryOn = (body: object) =>
+    people.buyer.post("/tasks/preflight", { mimeType: "text/plain", content: "aGVsbG8=", ...body });
+  const pattern = { name: "A", required: true, kind: "text", matches: "^hello$" };
+  expect((await tryOn({ checks: [pattern] })).body.checks).toMatchObject([{ name: "A", conclusion: "passed" }]);
+  const paths = async (body: object) => (await tryOn(body)).body.issues.map(({ path }: { path: string }) => path);
+  expect(await paths({ checks: [{ ...pattern, matches: "(?=a)" }] })).toEqual(["checks.0.matches"]);
+  expect(await paths({ checks: [externalCheck(crypto.randomUUID())] })).toEqual(["checks.0.keyId"]);
+  expect(await paths({ checks: [pattern], content: "hello" })).toEqual(["content"]);
+  expect(await paths({ checks: [pattern], content: "" })).toEqual(["content"]);
+  expect(await paths({ checks: [pattern], content: "aaaa".repeat(50_001) })).toEqual(["content"]);
+  expect(await objects()).toEqual(before);
+});
 
 test("only the awarded bidder tries a file, while the task is awarded, and only one that is uploaded", async () => {
   const { task, bid } = await awardedWithChecks(people.buyer, people.bidder, { checks: [sizeCheck] });

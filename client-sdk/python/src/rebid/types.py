@@ -2766,6 +2766,11 @@ class PreflightDeliveryResponse(Model):
     """What the checks would come to, in their order."""
 
 
+class PreflightTaskResponse(Model):
+    checks: list[CheckResult]
+    """What the checks would come to, in their order."""
+
+
 class ProposeAgreementResponse(Model):
     agreement: Agreement
     """The proposal, pending."""

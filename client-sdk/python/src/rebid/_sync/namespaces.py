@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         Payout,
         PlaceBidResponse,
         PreflightDeliveryResponse,
+        PreflightTaskResponse,
         ProposeAgreementResponse,
         PushKeys,
         Question,
@@ -1476,6 +1477,37 @@ class TasksApi(Namespace):
             options,
             "keyed",
             records.SetCheckKeyResponse,
+        )
+
+    def preflight(
+        self,
+        *,
+        checks: Sequence[NewCheck],
+        mime_type: str,
+        content: str,
+        **options: Unpack[RequestOptions],
+    ) -> PreflightTaskResponse:
+        """Try checks before posting.
+
+        Judges a small file by checks that no task has yet, exactly as a delivery would be, keeps nothing of it and
+        changes nothing. Checks that your program does stay `pending`. 30 a minute.
+
+        `POST /tasks/preflight`. An API key needs the scope `task:write`.
+
+        - `checks`: How a delivery is judged, at once. Bidders see it before they bid. None by default. Up to 10
+        items.
+        - `mime_type`: A MIME type, with or without parameters. Up to 255 characters.
+        - `content`: The file in base64, of at most 150 kB. 4 to 200,000 characters.
+
+        Raises `RebidError`: `unauthenticated` (401), `forbidden` (403), `missing_scope` (403).
+        """
+        return self._transport.call(
+            "POST",
+            "/tasks/preflight",
+            {"checks": checks, "mimeType": mime_type, "content": content},
+            options,
+            "unkeyed",
+            records.PreflightTaskResponse,
         )
 
     def ask(
