@@ -141,7 +141,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await row(1).getByLabel("Pattern").fill("(?=a)");
     await row(1).getByLabel("Name").fill("Size");
     await ada.button("Post the task").click();
-    await row(0).getByText("Fill in at least one of these.").waitFor();
+    await row(0).getByText("Fill in at least one of its numbers.").waitFor();
     await row(0)
       .getByLabel(/^At most, in MB/)
       .fill("0.5");
@@ -188,9 +188,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const tryOn = (content: string) => ada.page.getByLabel(/^Try them on a file/).setInputFiles(text(content));
     await add(ada, "A text of so many words");
     await tryOn("two words");
-    await ada.sees("Check 1, “Length”: it needs a bound.");
+    await ada.sees("Check 1, “Length”: Fill in at least one of its numbers.");
     await ada.field("At least, words").fill("3");
     await add(ada, "My own program reports");
+    await ada.field("The key that reports").waitFor();
     await tryOn("two words");
     await ada.sees("0 of 2 checks passed");
     await ada.sees("Is judged by the buyer’s program after the delivery");
@@ -254,7 +255,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await bo.sees("1 of 2 checks passed");
     expect(await listed(bo, "What the checks would say").allInnerTexts()).toEqual([
       expect.stringContaining("Passed"),
-      expect.stringMatching(/Failed[\s\S]*Agreed/),
+      expect.stringMatching(/Failed[\s\S]*It has another number of words\.[\s\S]*Agreed/),
     ]);
     await bo.isAccessible();
     await bo.page.setViewportSize({ width: 375, height: 800 });

@@ -10,7 +10,7 @@ import folds from "../task/now.module.css";
 import { CheckFields, firstFieldOf } from "./checkFields.tsx";
 import styles from "./checks.module.css";
 import { CheckWords } from "./checkWords.tsx";
-import { newRow, type Row, toCheck, type Wish } from "./rows.ts";
+import { newRow, type Row, toCheck, type Wish, wordsOfBounds } from "./rows.ts";
 import { TryChecks } from "./tryChecks.tsx";
 import type { Judging } from "./useJudging.ts";
 
@@ -65,7 +65,7 @@ export function Builder({ judging }: { judging: Judging }) {
     setStatus(`${moved.values.name} is number ${index + by + 1} of ${rows.length}.`);
   };
   return (
-    <>
+    <div className={styles.rows}>
       {rows.length > 0 && (
         <ol ref={list} className={styles.rows} aria-label="Checks">
           {rows.map((row, index) => (
@@ -86,9 +86,9 @@ export function Builder({ judging }: { judging: Judging }) {
         {status}
       </p>
       {rows.length < maxItems && <Offers left={maxItems - rows.length} isFirst={rows.length === 0} onChoose={add} />}
-      {rows.length > 0 && <TryChecks rows={rows} />}
+      {rows.length > 0 && <TryChecks judging={judging} />}
       {(rows.length > 0 || judging.minutes !== null) && <Accepting judging={judging} />}
-    </>
+    </div>
   );
 }
 
@@ -109,10 +109,6 @@ function Offers({ left, isFirst, onChoose }: { left: number; isFirst: boolean; o
     </details>
   );
 }
-
-/** The service names the bounds as the API does. */
-const wordsOfBounds = (message: string) =>
-  message.includes("needs a bound") ? "Fill in at least one of these." : "“At least” is more than “at most”.";
 
 interface CheckRowProps {
   row: Row;

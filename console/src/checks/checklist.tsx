@@ -4,6 +4,7 @@ import { formatNumber, plural } from "../parts/format.ts";
 import lists from "../task/record.module.css";
 import styles from "./checks.module.css";
 import { CheckWords } from "./checkWords.tsx";
+import { wordsOfPattern } from "./words.ts";
 
 interface ChecklistProps {
   results: readonly CheckResult[];
@@ -66,7 +67,7 @@ function Result({ result, check, isTrial }: ResultProps) {
             <b dir="auto">{name}</b> <small>{waitsFor(result, isTrial) ?? word}</small>
             {!required && <small> · need not pass</small>}
           </p>
-          {summary !== null && <p dir="auto">{summary}</p>}
+          {summary !== null && <p dir="auto">{inWords(summary, check)}</p>}
           {check && (conclusion === "failed" || conclusion === "error") && check.kind !== "external" && (
             <small>
               Agreed: <CheckWords check={check} />
@@ -85,6 +86,12 @@ function Result({ result, check, isTrial }: ResultProps) {
     </li>
   );
 }
+
+/** For the service, a number of words is an expression. */
+const inWords = (summary: string, check: Check | NewCheck | undefined) =>
+  check?.kind === "text" && wordsOfPattern(check.matches) && summary.startsWith("The expression ")
+    ? "It has another number of words."
+    : summary;
 
 function waitsFor({ conclusion, kind }: CheckResult, isTrial: boolean): string | null {
   if (conclusion !== "pending") return null;

@@ -183,3 +183,7 @@ function schemaIn(text = "", report: Report): Record<string, unknown> {
   report("schema", 'Write a JSON Schema, such as {"type": "array"}.');
   return {};
 }
+
+/** What is wrong with a check as a whole. The service names its bounds as the API does. */
+export const wordsOfBounds = (message: string) =>
+  message.includes("needs a bound") ? "Fill in at least one of its numbers." : "“At least” is more than “at most”.";

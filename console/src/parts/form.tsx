@@ -78,7 +78,9 @@ function useRefusals(form: RefObject<HTMLFormElement | null>, { fieldOfError = {
 
   /** The person is changing a field: what was wrong with it no longer counts. */
   const forget = (name: string | null) => {
-    if (issues.some((issue) => isAbout(issue, name))) setIssues(issues.filter((issue) => !isAbout(issue, name)));
+    // An issue about `checks.0` is about all of its fields.
+    const concerns = (issue: Issue) => isAbout(issue, name) || name?.startsWith(`${issue.path}.`) === true;
+    if (issues.some(concerns)) setIssues(issues.filter((issue) => !concerns(issue)));
   };
 
   return { issues, problem, fail, restart, forget };
