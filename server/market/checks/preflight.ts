@@ -37,7 +37,7 @@ export async function preflightContent(
   newChecks: readonly NewCheck[],
   { mimeType, content }: { mimeType: string; content: Uint8Array },
 ): Promise<CheckResult[]> {
-  await assertUsable(ctx, newChecks);
+  await assertUsable(ctx, { checks: newChecks });
   const { inspector, judge } = ctx;
   const storage = { read: async (_key: string, start: number, end: number) => content.subarray(start, end) };
   const file = { storageKey: "", bytes: content.length, mimeType, sha256: null };
