@@ -11,6 +11,7 @@ const secondsOf: Record<string, number> = {
   "test/jobs/killedWorker.test.ts": 33,
   "test/console/pages.test.ts": 29,
   "test/docs/examples.test.ts": 27,
+  "test/market/checks/checks.test.ts": 25,
   "test/docs/firstTask.test.ts": 22,
   "test/console/hostileText.test.ts": 22,
   "test/testClock/unsettled.test.ts": 21,
