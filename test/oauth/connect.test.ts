@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { useConsole, type Visitor } from "../console/visitor.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp } from "../factories/secondFactors.ts";
+import { postTask } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { clientsFile } from "./clientsFile.ts";
@@ -125,6 +126,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect(await visitor.field("Ask me above").inputValue()).toBe("0.00");
     expect(await visitor.field("Ends after").inputValue()).toBe("90");
     const back = await consent(visitor, memory.asked, "Allow");
+    // An answer that says it is another server's is sent to none.
+    const mixedUp = new URLSearchParams(back.searchParams);
+    mixedUp.set("iss", "https://evil.example");
+    await expect(first.transport.finishAuth(mixedUp)).rejects.toThrow(/iss/i);
     await first.transport.finishAuth(back.searchParams);
 
     const { client, failure } = await connect();
@@ -137,9 +142,20 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect((await client.callTool({ name: "get_wallet", arguments: {} })).isError ?? false).toBe(false);
     expect(memory.tokens?.access_token).not.toBe(before);
 
+    const task = await postTask(await createPerson(service, { cents: 20_000 }));
+    const bid = { taskId: task.id, priceCents: 100, etaHours: 1 };
+    expect((await client.callTool({ name: "place_bid", arguments: bid })).isError ?? false).toBe(false);
+
     await visitor.open("/keys");
     const apps = visitor.page.getByRole("list", { name: "Connected apps" });
     await apps.getByText("used").waitFor();
+    for (const words of ["spends nothing by itself", "asks you about anything that moves money"])
+      await apps.getByText(words).waitFor();
+    await apps.getByText("What it did").click();
+    await apps.getByText("Bid on a task").waitFor();
+    expect(await apps.getByRole("link", { name: task.title }).getAttribute("href")).toBe(`/app/tasks/${task.id}`);
+    await visitor.isAccessible();
+    await visitor.fits();
     await apps.getByRole("button", { name: "Revoke" }).click();
     await visitor.confirm("End its access");
     await visitor.sees("No app is connected");
