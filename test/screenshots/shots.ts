@@ -102,6 +102,19 @@ const personShots: readonly Shot[] = [
   },
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
+  {
+    name: "console-post-checks",
+    path: "/app/post",
+    as: "ada",
+    async prepare(page) {
+      await page.getByText("Add a check", { exact: true }).click();
+      for (const offer of ["A PDF of at most 10 MB", "A text of so many words"]) {
+        await page.getByRole("button", { name: offer, exact: true }).click();
+      }
+      await page.getByLabel(/^At least, words/).fill("300");
+      await page.getByLabel(/^Pay by itself/).check();
+    },
+  },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },
   { name: "console-notifications", path: "/app/notifications", as: "ada" },
   { name: "console-conversations", path: "/app/messages", as: "ada" },

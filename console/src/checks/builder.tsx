@@ -190,7 +190,7 @@ function Accepting({ judging: { minutes, setMinutes } }: { judging: Judging }) {
       </div>
       {messages.length > 0 && (
         <p id="accept-on-checks-problem" className={formStyles.problem}>
-          {messages.map(({ message }) => message.replace(/^`acceptOnChecks`/, "This")).join(" ")}
+          {messages.map(({ message }) => message.replace(/^`[^`]+`/, "This")).join(" ")}
         </p>
       )}
       {minutes !== null && (

@@ -25,7 +25,7 @@ export function JudgingFields({ judging }: { judging: Judging }) {
       </Suspense>
       {messages.length > 0 && (
         <p className={styles.problem} role="alert">
-          {messages.join(" ").replace(/^`checks`/, "The checks")}
+          {messages.join(" ").replace(/^`[^`]+`/, "The checks")}
         </p>
       )}
     </fieldset>

@@ -6,7 +6,3 @@ export const can = ({ availableActions = [] }: TaskPage, operation: TaskOperatio
 
 export const awardedBidOf = ({ bids = [] }: TaskPage, task: Task): Bid | undefined =>
   bids.find(({ id }) => id === task.awardedBidId);
-
-/** Whether a report would still count, so that another key can be named for it. */
-export const mayNameKey = ({ status, checks }: Task): boolean =>
-  ["open", "awarded", "delivered"].includes(status) && checks.some(({ kind }) => kind === "external");

@@ -2,7 +2,7 @@ import { lazy, Suspense, useState } from "react";
 import type { Bid, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { Section } from "../parts/page.tsx";
-import { awardedBidOf, can, mayNameKey } from "./access.ts";
+import { awardedBidOf, can } from "./access.ts";
 import type { Sides } from "./agreements.tsx";
 import styles from "./now.module.css";
 
@@ -43,7 +43,7 @@ export function Now({ page, task, userId }: NowProps) {
   return (
     <>
       <Suspense>{isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}</Suspense>
-      <Suspense>{isBuyer && mayNameKey(task) && <EndedKeys task={task} />}</Suspense>
+      <Suspense>{can(page, "tasks.setCheckKey") && <EndedKeys task={task} />}</Suspense>
       <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       <Suspense>{sides && page.agreement && <Proposal page={page} agreement={page.agreement} {...sides} />}</Suspense>
       <Suspense>{bid && task.status === "delivered" && <Decision page={page} task={task} bid={bid} />}</Suspense>

@@ -1,18 +1,18 @@
 import { lazy, Suspense } from "react";
-import type { Task } from "../api/client.ts";
+import type { Task, TaskPage } from "../api/client.ts";
 import { formatMoney, plural } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
-import { mayNameKey } from "./access.ts";
+import { can } from "./access.ts";
 
 // Only for a buyer whose own program reports.
 const EndedKeys = lazy(() => import("../checks/changeKey.tsx").then((file) => ({ default: file.EndedKeys })));
 
 /** What the buyer of an open task waits for. */
-export function WhileOpen({ task }: { task: Task }) {
+export function WhileOpen({ page, task }: { page: TaskPage; task: Task }) {
   return (
     <>
       <Waiting task={task} />
-      <Suspense>{mayNameKey(task) && <EndedKeys task={task} />}</Suspense>
+      <Suspense>{can(page, "tasks.setCheckKey") && <EndedKeys task={task} />}</Suspense>
     </>
   );
 }

@@ -96,8 +96,8 @@ export function ReadTask() {
 
 /** What there is to do. */
 function First(props: { page: TaskPage; task: Task; userId: string }) {
-  const { task, userId } = props;
-  if (task.status === "open") return task.buyer.id === userId && <WhileOpen task={task} />;
+  const { page, task, userId } = props;
+  if (task.status === "open") return task.buyer.id === userId && <WhileOpen page={page} task={task} />;
   return (
     <Suspense>
       <Now {...props} />
