@@ -237,7 +237,9 @@ const withoutFields = [
 test("every form of the console is among them", () => {
   const folder = join(import.meta.dirname, "../../console/src");
   const sources = globSync("**/*.tsx", { cwd: folder }).map((path) => readFileSync(join(folder, path), "utf8"));
-  const found = sources.flatMap((source) => [...source.matchAll(/\boperation="([\w.]+)"/g)].map(([, name]) => name));
+  // Forms that share what they show have it in an object of that name.
+  const pattern = /\b(?:operation=|const form = \{\s+operation: )"([\w.]+)"/g;
+  const found = sources.flatMap((source) => [...source.matchAll(pattern)].map(([, name]) => name));
   // Consents are no operations: test/oauth/connect.test.ts fills them in.
   const operations = found.filter((name) => !name?.startsWith("oauth."));
   expect(operations.sort()).toEqual([...forms.map(({ operation }) => operation), ...withoutFields].sort());
