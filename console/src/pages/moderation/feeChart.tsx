@@ -109,7 +109,7 @@ function Columns({ months }: { months: readonly Month[] }) {
           <span>$0</span>
         </div>
       </div>
-      <div className={chart.axis} aria-hidden="true">
+      <div className={`${chart.axis} ${styles.axis}`} aria-hidden="true">
         {months.map(({ month }) => (
           <span key={month}>{formatShortMonth(month)}</span>
         ))}
