@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     if (page.url() === "about:blank") await visitor.open(path);
     else await visitor.follow(path);
     await page.locator("main h1").waitFor();
-    await expect.poll(() => page.getByText("Loading…").count()).toBe(0);
+    await expect.poll(() => page.getByText("Loading…").count(), { message: path }).toBe(0);
     await visitor.fits();
     await visitor.isAccessible();
     await at(1920);

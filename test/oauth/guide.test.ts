@@ -108,5 +108,5 @@ test("the server card, llms.txt and the guides name addresses that exist", async
   expect(text).toContain("(/docs/connect.md)");
   const documentation = [card.documentationUrl, metadata.service_documentation, `${service.url}/docs/connect.md`];
   for (const url of documentation) expect((await fetch(url)).status, url).toBe(200);
-  expect(await guide()).toContain("](/app/keys)");
+  expect(await guide()).toContain("`/app/keys`");
 });

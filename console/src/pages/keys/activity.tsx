@@ -17,7 +17,7 @@ export function Activity({ keyId, label }: { keyId: string; label: string }) {
     <details className={styles.attempts} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>What it did</summary>
       {error !== null && <Problem error={error} />}
-      {data === undefined && error === null && <Loading />}
+      {isOpen && data === undefined && error === null && <Loading />}
       {data?.activity.length === 0 && <p className={styles.meta}>It has changed nothing in the last 30 days.</p>}
       {data !== undefined && data.activity.length > 0 && (
         <ol aria-label={`What “${label}” did`}>

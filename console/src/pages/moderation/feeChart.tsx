@@ -50,7 +50,6 @@ function Columns({ months }: { months: readonly Month[] }) {
   const highest = niceCeiling(
     Math.max(100, ...months.map(({ earnedCents, withdrawnCents }) => Math.max(earnedCents, withdrawnCents))),
   );
-  const heightOf = (cents: number) => (cents / highest) * HEIGHT;
   const show = (event: PointerEvent<HTMLDivElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     setPointed(months[Math.floor(((event.clientX - left) / width) * months.length)] ?? null);
@@ -65,43 +64,7 @@ function Columns({ months }: { months: readonly Month[] }) {
       </figcaption>
       <div className={chart.plot}>
         <div className={styles.columns} onPointerMove={show} onPointerLeave={() => setPointed(null)}>
-          <svg
-            viewBox={`0 0 ${months.length} ${HEIGHT}`}
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={`Fees of ${months.length} months, at most ${formatMoney(highest)} in one. The figures are below.`}
-          >
-            {[0, 0.5, 1].map((share) => (
-              <line
-                key={share}
-                x1="0"
-                x2={months.length}
-                y1={HEIGHT * share}
-                y2={HEIGHT * share}
-                className={chart.grid}
-              />
-            ))}
-            {months.map(({ month, earnedCents, withdrawnCents }, index) => (
-              <g key={month} opacity={pointed !== null && pointed.month !== month ? 0.45 : 1}>
-                <rect
-                  x={index + 0.15}
-                  y={HEIGHT - heightOf(earnedCents)}
-                  width="0.35"
-                  height={heightOf(earnedCents)}
-                  className={chart.availableArea}
-                />
-                {withdrawnCents > 0 && (
-                  <rect
-                    x={index + 0.5}
-                    y={HEIGHT - heightOf(withdrawnCents)}
-                    width="0.35"
-                    height={heightOf(withdrawnCents)}
-                    className={chart.heldArea}
-                  />
-                )}
-              </g>
-            ))}
-          </svg>
+          <Bars months={months} pointed={pointed} highest={highest} />
         </div>
         <div className={chart.scale} aria-hidden="true">
           <span>{formatShortMoney(highest)}</span>
@@ -115,5 +78,49 @@ function Columns({ months }: { months: readonly Month[] }) {
         ))}
       </div>
     </figure>
+  );
+}
+
+interface BarsOptions {
+  months: readonly Month[];
+  /** The other months are drawn fainter. */
+  pointed: Month | null;
+  /** The amount at the top, in cents. */
+  highest: number;
+}
+
+function Bars({ months, pointed, highest }: BarsOptions) {
+  const heightOf = (cents: number) => (cents / highest) * HEIGHT;
+  return (
+    <svg
+      viewBox={`0 0 ${months.length} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`Fees of ${months.length} months, at most ${formatMoney(highest)} in one. The figures are below.`}
+    >
+      {[0, 0.5, 1].map((share) => (
+        <line key={share} x1="0" x2={months.length} y1={HEIGHT * share} y2={HEIGHT * share} className={chart.grid} />
+      ))}
+      {months.map(({ month, earnedCents, withdrawnCents }, index) => (
+        <g key={month} opacity={pointed !== null && pointed.month !== month ? 0.45 : 1}>
+          <rect
+            x={index + 0.15}
+            y={HEIGHT - heightOf(earnedCents)}
+            width="0.35"
+            height={heightOf(earnedCents)}
+            className={chart.availableArea}
+          />
+          {withdrawnCents > 0 && (
+            <rect
+              x={index + 0.5}
+              y={HEIGHT - heightOf(withdrawnCents)}
+              width="0.35"
+              height={heightOf(withdrawnCents)}
+              className={chart.heldArea}
+            />
+          )}
+        </g>
+      ))}
+    </svg>
   );
 }
