@@ -64,6 +64,7 @@ export const Approval = z
     decidedAt: Timestamp.nullable().meta({ description: "When it stopped being pending.", example: null }),
     decidedBy: idOf("user")
       .nullable()
+      .prefault(null) // events from before it was there lack it
       .meta({ description: "Who approved or declined it; null if it ended without an answer.", example: null }),
   })
   .meta({ id: "Approval", description: "What an API key asks its owner, and the answer." });

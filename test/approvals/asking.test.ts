@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sweepOnce } from "../../server/jobs/sweeps.ts";
 import { sql } from "../../server/store/connection.ts";
+import { awardedWithChecks, deliverJudged, externalCheck, sizeCheck } from "../factories/checks.ts";
 import { createPayee } from "../factories/payouts.ts";
 import { createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask, propose, taskInput } from "../factories/tasks.ts";
@@ -14,6 +15,50 @@ const UNKNOWN = "019aa1b2-0000-7000-8000-0000000000ff";
 const hours = (count: number) => service.clock.advance(count * 3_600);
 
 describe("what a key has to ask", () => {
+  test("payment by checks is said in the sentence, and other checks of such a task ask again", async () => {
+    const { owner, agent } = await ownerAndAgent(service, 0);
+    const judged = { checks: [sizeCheck], acceptOnChecks: { afterMinutes: 5 } };
+    const posting = askedIn(await agent.post("/tasks", taskInput({ ...judged, title: "Sum", maxBudgetCents: 900 })));
+    expect((await readApproval(owner, posting.id)).summary).toBe(
+      "Post “Sum”, and hold $9.00, to be paid by itself 5 minutes after its required checks have passed.",
+    );
+    const task = await postTask(owner, { title: "Sum", maxBudgetCents: 900 });
+    expect((await agent.patch(`/tasks/${task.id}`, { checks: [sizeCheck] })).status).toBe(200);
+    const paying = askedIn(await agent.patch(`/tasks/${task.id}`, { acceptOnChecks: { afterMinutes: 0 } }));
+    expect((await readApproval(owner, paying.id)).summary).toBe(
+      "Let “Sum” be paid by itself as soon as its required checks have passed, up to $9.00.",
+    );
+    await approve(owner, paying.id);
+    const looser = askedIn(await agent.patch(`/tasks/${task.id}`, { checks: [{ ...sizeCheck, maxBytes: 9_000_000 }] }));
+    expect((await readApproval(owner, looser.id)).summary).toMatch(/^Change the checks by which “Sum” is paid/);
+  });
+
+  test("a later report takes back what the key has asked about the check", async () => {
+    const { owner, agent } = await ownerAndAgent(service, 0);
+    const bidder = await createPerson(service);
+    const checks = [externalCheck(agent.keyId)];
+    const { task, bid } = await awardedWithChecks(owner, bidder, { checks, acceptOnChecks: { afterMinutes: 0 } });
+    const delivery = await deliverJudged(service.services, bidder, bid.id);
+    const passed = { name: "Tests", conclusion: "passed" };
+    const asked = askedIn(await agent.post(`/deliveries/${delivery.id}/checks`, passed));
+    expect(askedIn(await agent.post(`/deliveries/${delivery.id}/checks`, passed)).id).toBe(asked.id);
+    const failed = await agent.post(`/deliveries/${delivery.id}/checks`, { name: "Tests", conclusion: "failed" });
+    expect(failed.status).toBe(200);
+    const old = await readApproval(owner, asked.id);
+    expect(old.status).toBe("superseded");
+    expectError(await owner.post(`/approvals/${asked.id}/approve`, { seen: old.version }), "wrong_status");
+    expect((await owner.get(`/tasks/${task.id}`)).body.task.status).toBe("delivered");
+  });
+
+  test("an event from before approvals said who decided is still read", async () => {
+    const { owner, agent } = await ownerAndAgent(service, 0);
+    const { id } = askedIn(await agent.post("/tasks", taskInput()));
+    await service.services.database.query(sql`
+      UPDATE events SET data = (data::jsonb #- '{approval,decidedBy}') WHERE data #>> '{approval,id}' = ${id}`);
+    const { status, body } = await owner.get("/events?types=approval.requested");
+    expect([status, body.events.at(-1).data.approval]).toMatchObject([200, { id, decidedBy: null }]);
+  });
+
   test("a new task at the amount passes, and one with a cent more asks and changes nothing", async () => {
     const { owner, agent } = await ownerAndAgent(service, 5_000);
     expect((await agent.post("/tasks", taskInput({ maxBudgetCents: 5_000 }))).status).toBe(201);

@@ -26,10 +26,10 @@ describe.each(protocols)("over protocol %s", (protocol) => {
     const preview = await ada.call("post_task", { ...terms, ...agreed });
     expect(preview.text).toMatch("0 minutes after all required checks have passed");
     const taskId = (await ada.confirm("post_task", { ...terms, ...agreed })).data.task.id;
-    const changed = await ada.call("change_task", {
-      taskId,
-      checks: [{ ...greets, maxCharacters: 20 }, ...agreed.checks.slice(1)],
-    });
+    const other = { taskId, checks: [{ ...greets, maxCharacters: 20 }, ...agreed.checks.slice(1)] };
+    const asked = await ada.call("change_task", other);
+    expect(asked.text).toMatch("0 minutes after all required checks have passed");
+    const changed = await ada.confirm("change_task", other);
     expect(changed.isError).toBe(false);
     const before = await bo.call("get_task", { taskId });
     expect(before.data.task.checks).toMatchObject([

@@ -41,7 +41,7 @@ export const patternOfWords = (min: number | undefined, max: number | undefined)
 export function wordsOfPattern(pattern: string | undefined): { min?: number; max?: number } | null {
   const [, min, max] = /^\^\\s\*\\S\+\(\?:\\s\+\\S\+\)\{(\d+),(\d*)\}\\s\*\$$/.exec(pattern ?? "") ?? [];
   if (min === undefined) return null;
-  return { ...(min !== "0" && { min: Number(min) + 1 }), ...(max && { max: Number(max) + 1 }) };
+  return { ...((min !== "0" || max === "") && { min: Number(min) + 1 }), ...(max && { max: Number(max) + 1 }) };
 }
 
 /** How many items of a list a sentence names. */

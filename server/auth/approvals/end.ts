@@ -80,15 +80,24 @@ export function findOverdueApprovals(
     ORDER BY a.created_at, a.id LIMIT ${limit}`);
 }
 
-/** Ends those that this key has asked about the same subject, with other input. Nobody is told: the new question is. */
+interface Superseded {
+  keyId: string;
+  operation: string;
+  subjectId: string;
+  /** Only questions whose input has these fields. */
+  input?: Record<string, string>;
+}
+
+/** Ends what this key has asked about the same subject, because it says something else now. Nobody is told of the old question. */
 export async function supersede(
   tx: Transaction,
-  { keyId, operation, subjectId }: { keyId: string; operation: string; subjectId: string },
+  { keyId, operation, subjectId, input = {} }: Superseded,
   now: Date,
 ): Promise<void> {
   const ended = await tx.query<{ id: string }>(sql`
     UPDATE approvals SET status = 'superseded', decided_at = ${now.toISOString()}::timestamptz
     WHERE key_id = ${keyId}::uuid AND operation = ${operation} AND subject_id = ${subjectId}::uuid AND status = 'pending'
+      AND input::jsonb @> ${JSON.stringify(input)}::jsonb
     RETURNING id`);
   await freeBoundKeys(
     tx,

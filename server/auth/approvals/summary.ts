@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { ApprovableOperation } from "../../schemas/approval.ts";
 
 interface About {
@@ -9,6 +10,17 @@ interface About {
   /** Of an agreement that is accepted. */
   kind?: string | null | undefined;
   isBuyer?: boolean | undefined;
+}
+
+const acceptance = z.object({ acceptOnChecks: z.object({ afterMinutes: z.number() }) });
+
+/** When a task would be paid by its checks; null if it would not. */
+function wordsOfAcceptance(input: unknown): string | null {
+  const { data } = acceptance.safeParse(input);
+  if (data === undefined) return null;
+  const { afterMinutes } = data.acceptOnChecks;
+  const wait = afterMinutes === 0 ? "as soon as" : `${afterMinutes} minute${afterMinutes === 1 ? "" : "s"} after`;
+  return `${wait} its required checks have passed`;
 }
 
 const money = (cents: number) => `$${(cents / 100).toFixed(2)}`;
@@ -26,15 +38,25 @@ function agreementOf({ amountCents, input, title, payee, kind = String(input.kin
   return isBuyer ? `${what}, and pay ${payee ?? "the bidder"} ${price}` : `${what}, and give up ${price}`;
 }
 
+/** What a change of a task comes to: a larger budget, payment by its checks, or other checks that pay. */
+function changeOf({ amountCents, input, title }: About, wait: string | null): string {
+  const price = money(amountCents);
+  if (input.maxBudgetCents !== undefined)
+    return `Raise the budget of ${quoted(title)} to ${price}${wait === null ? "" : `, to be paid by itself ${wait}`}.`;
+  if (wait !== null) return `Let ${quoted(title)} be paid by itself ${wait}, up to ${price}.`;
+  return `Change the checks by which ${quoted(title)} is paid by itself, up to ${price}.`;
+}
+
 /** Says what would happen, in one sentence. */
 export function summaryOf(operation: ApprovableOperation, about: About): string {
   const { amountCents, input, title, payee = "the bidder" } = about;
   const price = money(amountCents);
+  const wait = wordsOfAcceptance(input);
   switch (operation) {
     case "tasks.create":
-      return `Post ${quoted(input.title)}, and hold ${price}.`;
+      return `Post ${quoted(input.title)}, and hold ${price}${wait === null ? "" : `, to be paid by itself ${wait}`}.`;
     case "tasks.update":
-      return `Raise the budget of ${quoted(title)} to ${price}.`;
+      return changeOf(about, wait);
     case "tasks.award":
       return `Award ${quoted(title)} to ${payee} for ${price}.`;
     case "tasks.accept":

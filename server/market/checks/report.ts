@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { supersede } from "../../auth/approvals/end.ts";
 import { mustBeApproved } from "../../auth/approvals/mustBeApproved.ts";
 import { ApiError } from "../../errors.ts";
 import type { CheckResult, reportInput } from "../../schemas/checkResult.ts";
@@ -24,6 +25,7 @@ export async function reportCheck(
   assertKey(ctx);
   const taskId = (await findChecked(tx, deliveryId))?.taskId;
   if (taskId === undefined) throw new ApiError("not_found");
+  await takeBackQuestion(ctx, tx, { taskId, deliveryId, name });
   const task = await lockTask(tx, taskId);
   // Only now is it as the last holder of the lock left it.
   const delivery = await findChecked(tx, deliveryId);
@@ -50,6 +52,21 @@ export async function reportCheck(
   const shown = shownResults(after, true).find((check) => check.name === name);
   if (shown === undefined) throw new Error(`delivery ${deliveryId} has no check that its task has`);
   return shown;
+}
+
+/**
+ * The last report counts, so what the key has asked about this check before is no longer what it says. Before the task is locked,
+ * because whoever decides a question locks that first. A report that has to be asked for itself is undone, and this with it.
+ */
+async function takeBackQuestion(
+  { principal, clock }: CallerContext,
+  tx: Transaction,
+  { taskId, deliveryId, name }: { taskId: string; deliveryId: string; name: string },
+): Promise<void> {
+  if (principal.kind !== "apiKey" || principal.approvalAboveCents === null || principal.approvedBy !== undefined)
+    return;
+  const about = { keyId: principal.keyId, operation: "deliveries.report", subjectId: taskId } as const;
+  await supersede(tx, { ...about, input: { id: deliveryId, name } }, clock.now());
 }
 
 /** Throws unless the caller is an API key, and returns its id. */

@@ -33,7 +33,8 @@ const MAX_SHOWN_CHARACTERS = 400;
 export function sayAgreedChecks(text: AnswerText, { checks, acceptOnChecks, acceptsAt }: Task): void {
   for (const { name, kind, required, ...bounds } of checks) {
     const all = JSON.stringify(bounds);
-    const shown = all.length > MAX_SHOWN_CHARACTERS ? `${all.slice(0, MAX_SHOWN_CHARACTERS)}… see task.checks` : all;
+    const shown =
+      all.length > MAX_SHOWN_CHARACTERS ? `${[...all].slice(0, MAX_SHOWN_CHARACTERS).join("")}… see task.checks` : all;
     text.say(`Check ${text.quote(name)}: ${kind}${required ? ", required" : ""}, ${text.quote(shown)}`);
   }
   if (acceptOnChecks) text.say(wordsOfAcceptance(acceptOnChecks));

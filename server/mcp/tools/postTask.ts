@@ -55,8 +55,8 @@ export const changeTask = moneyTool({
   title: "Change a task",
   description:
     "Changes your open task; name at least one field. Bidders see the change. A new maxBudgetCents moves the difference " +
-    "between your held and available money, and is possible only while there is no active bid: then a preview comes first, " +
-    "to be confirmed with `confirm`.",
+    "between your held and available money, and is possible only while there is no active bid. It, checks and " +
+    "acceptOnChecks come with a preview first, to be confirmed with `confirm`.",
   procedures: ["tasks.update", "tasks.read"],
   kind: "money",
   input: z.strictObject({
@@ -70,7 +70,8 @@ export const changeTask = moneyTool({
     ...changedChecksInput,
   }),
   output,
-  movesMoney: ({ maxBudgetCents }) => maxBudgetCents !== undefined,
+  movesMoney: ({ maxBudgetCents, checks, acceptOnChecks }) =>
+    [maxBudgetCents, checks, acceptOnChecks ?? undefined].some((value) => value !== undefined),
   async preview({ api, text }, { taskId: id, ...changes }, rehearse) {
     const { task: before } = await api.tasks.read({ id });
     const { task } = await rehearse.tasks.update({ id, ...changes });
@@ -79,7 +80,8 @@ export const changeTask = moneyTool({
       differenceCents < 0
         ? `${money(-differenceCents)} would return to your available money`
         : `${money(differenceCents)} more would be held`;
-    text.say(`This would set the budget of task ${id} to ${money(task.maxBudgetCents)}: ${movement}.`);
+    text.say(`The budget of task ${id} would be ${money(task.maxBudgetCents)}: ${movement}.`);
+    if (task.acceptOnChecks) text.say(wordsOfAcceptance(task.acceptOnChecks));
     return { maxBudgetCents: task.maxBudgetCents, differenceCents };
   },
   async act({ keyed, text }, { taskId: id, ...changes }) {

@@ -55,7 +55,8 @@ export const update = scoped("task:write")
         const judging = judgingAfter(task, input);
         await assertNotLockedByBids(tx, task, { ...input, judging });
         if (input.maxBudgetCents !== undefined) await moveBudget(ctx, tx, task, input.maxBudgetCents);
-        if (input.acceptOnChecks)
+        // Other checks of a task that they pay for are another way to pay.
+        if (input.acceptOnChecks || (input.checks !== undefined && judging.acceptOnChecks !== null))
           mustBeApproved(tx, ctx, {
             amountCents: input.maxBudgetCents ?? task.maxBudgetCents,
             taskId: task.id,

@@ -1,4 +1,6 @@
 import { Link } from "@tanstack/react-router";
+import type { NewCheck } from "../../api/client.ts";
+import { phraseOf } from "../../checks/words.ts";
 import { formatHours } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
 import { LongText } from "../../parts/longText.tsx";
@@ -38,6 +40,13 @@ export function Asked({ page }: { page: ApprovalPage }) {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
+const isCheck = (value: unknown): value is NewCheck =>
+  typeof value === "object" && value !== null && "kind" in value && "name" in value;
+
+/** The checks of an input, which the service has read before it asked. */
+const checksIn = (value: unknown): NewCheck[] => (Array.isArray(value) ? value.filter(isCheck) : []);
+const lineOf = (check: NewCheck) => `${check.name}: ${phraseOf(check)}${check.required ? ", required" : ""}`;
+
 /** What the agent, and whoever it deals with, have written about it. */
 function Words({ page: { approval, bid, agreement, isBuyer } }: { page: ApprovalPage }) {
   const { operation, input } = approval;
@@ -45,6 +54,7 @@ function Words({ page: { approval, bid, agreement, isBuyer } }: { page: Approval
   const others = isBuyer ? (bid?.bidder.displayName ?? "the bidder") : "the buyer";
   const quotes = [
     { title: "The task would say", text: draft.filter(isText).join("\n\n") },
+    { title: "How a delivery would be judged", text: checksIn(input.checks).map(lineOf).join("\n") },
     { title: "Your agent says", text: [input.reason, input.summary].filter(isText).join("\n\n") },
     { title: `${others} says`, text: agreement?.reason ?? "" },
     {

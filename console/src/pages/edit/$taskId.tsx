@@ -6,6 +6,7 @@ import { taskQuery } from "../../api/queries.ts";
 import { useAction } from "../../api/useAction.ts";
 import { AgreedChecks } from "../../checks/agreedChecks.tsx";
 import { JudgingFields } from "../../checks/judgingFields.tsx";
+import { rowOf, toCheck } from "../../checks/rows.ts";
 import { useJudging } from "../../checks/useJudging.ts";
 import type { FieldReader } from "../../parts/fieldReader.ts";
 import { Form } from "../../parts/form.tsx";
@@ -90,9 +91,11 @@ function EditForm({ task }: { task: Task }) {
 
 /** Of how a delivery is judged, what is other than before. */
 function changedOf(task: Task, { checks, acceptOnChecks }: ReturnType<ReturnType<typeof useJudging>["read"]>) {
+  // As the form reads them: a text with blanks at its ends is another one there, which is no change of the person's.
+  const before = task.checks.map((check) => toCheck(rowOf(check), () => {}));
   const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
   return {
-    ...(!isSame(checks.map(entriesOf), task.checks.map(entriesOf)) && { checks }),
+    ...(!isSame(checks.map(entriesOf), before.map(entriesOf)) && { checks }),
     ...(!isSame(acceptOnChecks, task.acceptOnChecks) && { acceptOnChecks }),
   };
 }
