@@ -54,7 +54,7 @@ export async function queryOne<Row extends object>(
   return row;
 }
 
-/** Three times what the texts of all tests in one process come to. */
+/** Only a bound on memory: what a process of the service sends has some hundreds of texts, and all tests in one have more than 500. */
 const MAX_STATEMENT_NAMES = 2_000;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
