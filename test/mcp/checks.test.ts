@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { externalCheck, report, reportingKey } from "../factories/checks.ts";
 import { createPerson } from "../factories/people.ts";
+import { postTask } from "../factories/tasks.ts";
 import { eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
 import { connect, protocols } from "./client.ts";
@@ -74,3 +75,21 @@ describe.each(protocols)("over protocol %s", (protocol) => {
     });
   });
 });
+
+test.each(["", "a"])(
+  "bounds of a check that are too long for words are cut between characters (%j)",
+  async (before) => {
+    const buyer = await createPerson(service, { cents: 20_000 });
+    const contains = [`${before}${"\u{1f389}".repeat(90)}`, "\u{1f389}".repeat(90), "\u{1f389}".repeat(90)];
+    const checks = [...contains.keys()].map((nth) => ({
+      name: `Party ${nth}`,
+      required: true,
+      kind: "text",
+      contains,
+    }));
+    const task = await postTask(buyer, { checks });
+    const { text } = await (await connect(service.url, buyer.key)).call("get_task", { taskId: task.id });
+    expect(text).toContain("… see task.checks");
+    expect(text).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
+  },
+);
