@@ -132,6 +132,19 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect((await taskOf(buyer, task.id)).checks).toEqual(task.checks.toSpliced(5, 1));
   });
 
+  test("a check that was agreed over the API stays as it is when something else is changed", async () => {
+    const contains = ["  Lounas", "two\nlines"];
+    const checks = [{ name: "Greets", required: true, kind: "text", contains }];
+    const task = await postTask(buyer, { title: "Translate a menu", checks });
+    const ada = await enter("Ada", buyer);
+    await ada.open(`/edit/${task.id}`);
+    await listed(ada, "Checks").first().waitFor();
+    await ada.field("Title").fill("Translate two menus");
+    await ada.button("Save").click();
+    await ada.heading("Translate two menus").waitFor();
+    expect((await taskOf(buyer, task.id)).checks).toEqual(task.checks);
+  });
+
   test("what the service refuses of a check stands beside its field, and a reload loses no check", async () => {
     const ada = await enter("Ada", buyer);
     await startTask(ada);
