@@ -28,6 +28,7 @@ const tables = `
   CREATE TABLE entries (
     id uuid PRIMARY KEY DEFAULT uuidv7(), user_id uuid NOT NULL, kind text NOT NULL, bucket text NOT NULL,
     amount_cents bigint NOT NULL, task_id uuid, bid_id uuid, external_ref text,
+    topup_id uuid, payout_id uuid, has_receipt boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp());
   CREATE TABLE events (
     id uuid PRIMARY KEY DEFAULT uuidv7(), type text NOT NULL, task_id uuid, recipients uuid[], data json NOT NULL,

@@ -4,7 +4,8 @@ const pageColumns = `
   id, title, max_budget_cents AS "maxBudgetCents", tags, status, created_at AS "createdAt", bid_count AS "bidCount"`;
 const entryColumns = `
   id, user_id AS "userId", kind, bucket, amount_cents AS "amountCents", task_id AS "taskId", bid_id AS "bidId",
-  external_ref AS "externalRef", created_at AS "createdAt"`;
+  external_ref AS "externalRef", created_at AS "createdAt", (SELECT title FROM tasks WHERE id = task_id) AS "taskTitle",
+  topup_id AS "topupId", payout_id AS "payoutId", has_receipt AS "hasReceipt"`;
 
 /** The task or the bids that a statement changes, as the service shows them. */
 const changedTask = (change: string) =>

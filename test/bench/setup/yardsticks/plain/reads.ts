@@ -44,12 +44,30 @@ export const listEntries = scoped()
       where: { userId: ctx.userId, bucket: { in: ["available", "held"] }, ...olderThan(cursor) },
       select: {
         ...{ id: true, userId: true, kind: true, bucket: true, amountCents: true, createdAt: true },
-        transfer: { select: { taskId: true, bidId: true, externalRef: true } },
+        transfer: { select: { taskId: true, bidId: true, externalRef: true, task: { select: { title: true } } } },
+        payout: { select: { id: true, paidAt: true } },
       },
       ...{ orderBy: { createdAt: "desc" }, take: limit },
     });
-    const entries = rows.map(({ transfer, amountCents, ...entry }) => ({
-      ...{ ...entry, ...transfer, amountCents: Number(amountCents) },
-    }));
+    const references = rows.flatMap(({ transfer }) => transfer.externalRef ?? []);
+    const topups = await prisma.topup.findMany({
+      where: { paymentIntentId: { in: references } },
+      select: { id: true, paymentIntentId: true },
+    });
+    const topupIds = new Map(topups.map(({ id, paymentIntentId }) => [paymentIntentId, id]));
+    const entries = rows.map(({ transfer: { task, ...transfer }, payout, amountCents, ...entry }) => {
+      const topupId = (entry.kind === "topup" ? topupIds.get(transfer.externalRef) : null) ?? null;
+      const ids = { topupId, payoutId: payout?.id ?? null };
+      const isPayment = entry.kind === "task_payment" || entry.kind === "task_earning";
+      const hasReceipt = isPayment || topupId !== null || (payout !== null && payout.paidAt !== null);
+      return {
+        ...entry,
+        ...transfer,
+        amountCents: Number(amountCents),
+        taskTitle: task?.title ?? null,
+        ...ids,
+        hasReceipt,
+      };
+    });
     return { entries, nextCursor: cursorOf(entries, limit) };
   });

@@ -52,6 +52,10 @@ export const Entry = z.object({
   bidId: id.nullable(),
   externalRef: z.string().nullable(),
   createdAt: z.date(),
+  taskTitle: z.string().nullable(),
+  topupId: id.nullable(),
+  payoutId: id.nullable(),
+  hasReceipt: z.boolean(),
 });
 
 export const Page = z.object({
