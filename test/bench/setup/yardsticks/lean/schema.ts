@@ -16,6 +16,9 @@ const tables = `
     acceptance_criteria text, max_budget_cents integer NOT NULL, tags text[] NOT NULL, status text NOT NULL DEFAULT 'open',
     bid_count integer NOT NULL DEFAULT 0, awarded_bid_id uuid, awarded_at timestamptz, delivery_due_at timestamptz,
     delivered_at timestamptz, acceptance_deadline_at timestamptz, accepted_at timestamptz, closed_at timestamptz,
+    revisions smallint NOT NULL DEFAULT 0, revisions_used smallint NOT NULL DEFAULT 0, changes json,
+    checks json NOT NULL DEFAULT '[]', accept_on_checks json, accepts_at timestamptz, accepted_by text, closed_because text,
+    file_count integer NOT NULL DEFAULT 0, question_count integer NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(), updated_at timestamptz NOT NULL DEFAULT clock_timestamp());
   CREATE TABLE bids (
     id uuid PRIMARY KEY DEFAULT uuidv7(), task_id uuid NOT NULL, bidder_id uuid NOT NULL, price_cents integer NOT NULL,
@@ -37,12 +40,13 @@ const tables = `
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, payload json NOT NULL,
     run_at timestamptz NOT NULL DEFAULT now());
   CREATE TABLE uploads (
-    storage_key text PRIMARY KEY, bid_id uuid NOT NULL, mime_type text NOT NULL, bytes integer NOT NULL, file_name text,
+    storage_key text PRIMARY KEY, bid_id uuid, task_id uuid, mime_type text NOT NULL, bytes integer NOT NULL, file_name text,
     sealed_key text, finished_at timestamptz)`;
 
 const indexes = `
   CREATE INDEX ON tasks (status, created_at DESC);
-  CREATE INDEX ON entries (user_id, created_at DESC)`;
+  CREATE INDEX ON entries (user_id, created_at DESC);
+  CREATE INDEX ON uploads (task_id) WHERE task_id IS NOT NULL`;
 
 /** Creates the tables in an empty database and fills them with the same rows as `seedMarket`. */
 export async function seedLean(databaseUrl: string, size: MarketSize): Promise<void> {

@@ -21,15 +21,24 @@ async function callerOf({ keyHash }: BareRequest, scope?: string): Promise<strin
 const cursorOf = (rows: { createdAt: string }[]) => (rows.length < 50 ? null : rows[49]?.createdAt);
 const pageOf = (tasks: { createdAt: string }[]) => ({ tasks, nextCursor: cursorOf(tasks) });
 
+interface FoundTask {
+  buyerId: string;
+  status: string;
+  fileCount: number;
+  questionCount: number;
+}
+
 const handlers: Handlers = {
   "GET /tasks": async () => pageOf(await run("firstPage", [])),
   "GET /tasks?cursor": async ({ query }) => pageOf(await run("page", [query.get("cursor")])),
   "GET /tasks/{id}": async (request) => {
     const userId = await callerOf(request);
-    const { buyerId, ...task } = only(await run<{ buyerId: string; status: string }>("task", [request.ids[0]]));
+    const { buyerId, fileCount, questionCount, ...task } = only(await run<FoundTask>("task", [request.ids[0]]));
+    const files = fileCount === 0 ? [] : await run("filesOf", [request.ids[0]]);
     const bids = await run("bidsOf", [request.ids[0], userId]);
     const mayBid = task.status === "open" && buyerId !== userId && bids.length === 0;
-    return { task, availableActions: mayBid ? ["bids.place"] : [], bids };
+    const availableActions = mayBid ? ["bids.place"] : [];
+    return { task, fileCount, questionCount, availableActions, bids, files };
   },
   "GET /wallet/ledger?cursor": async (request) => {
     const userId = await callerOf(request);

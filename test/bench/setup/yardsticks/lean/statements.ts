@@ -1,4 +1,4 @@
-import { bidColumns, taskColumns } from "./columns.ts";
+import { bidColumns, shownColumns, taskColumns } from "./columns.ts";
 
 const pageColumns = `
   id, title, max_budget_cents AS "maxBudgetCents", tags, status, created_at AS "createdAt", bid_count AS "bidCount"`;
@@ -18,7 +18,12 @@ export const statements = {
   caller: `SELECT user_id AS "userId", scopes FROM api_keys WHERE key_hash = $1`,
   firstPage: `SELECT ${pageColumns} FROM tasks WHERE status = 'open' ORDER BY created_at DESC LIMIT 50`,
   page: `SELECT ${pageColumns} FROM tasks WHERE status = 'open' AND created_at < $1 ORDER BY created_at DESC LIMIT 50`,
-  task: `SELECT t.buyer_id AS "buyerId", ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = $1`,
+  task: `
+    SELECT t.buyer_id AS "buyerId", t.file_count AS "fileCount", t.question_count AS "questionCount", ${shownColumns}
+    FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = $1`,
+  filesOf: `
+    SELECT storage_key AS id, file_name AS "fileName", mime_type AS "mimeType", bytes FROM uploads
+    WHERE task_id = $1 AND finished_at IS NOT NULL`,
   bid: `SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.id = $1`,
   bidsOf: `
     SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
@@ -79,6 +84,6 @@ export const statements = {
     WHERE awarded_bid_id = $1 AND status = 'awarded' AND id = (SELECT task_id FROM bids WHERE id = $1 AND bidder_id = $2)`),
 
   acceptTask: changedTask(`
-    UPDATE tasks SET status = 'accepted', accepted_at = now(), closed_at = now(), updated_at = now()
+    UPDATE tasks SET status = 'accepted', accepted_by = 'buyer', accepted_at = now(), closed_at = now(), updated_at = now()
     WHERE id = $1 AND buyer_id = $2 AND status = 'delivered'`),
 };

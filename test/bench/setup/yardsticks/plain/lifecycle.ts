@@ -2,7 +2,7 @@ import { TRPCError } from "@trpc/server";
 import { z } from "zod";
 import { newStorageKey, seal, signDownload, signUpload } from "../files.ts";
 import { prisma, scoped } from "./context.ts";
-import { Bid, bidFields, Task, taskFields, toBid } from "./records.ts";
+import { Bid, bidFields, OwnTask, taskFields, toBid, toTask } from "./records.ts";
 import { enter, tell } from "./writes.ts";
 
 /** The rest of a lifecycle. Updates that name the expected status keep two requests from doing the same. */
@@ -13,7 +13,7 @@ const refuse = () => new TRPCError({ code: "CONFLICT" });
 export const award = scoped("task:write")
   .meta({ openapi: { method: "POST", path: "/tasks/{id}/award" } })
   .input(z.object({ id, bidId: id }))
-  .output(z.object({ task: Task, awardedBid: Bid }))
+  .output(z.object({ task: OwnTask, awardedBid: Bid }))
   .mutation(({ ctx: { userId }, input }) =>
     prisma.$transaction(async (tx) => {
       const found = await tx.bid.findFirst({ where: { id: input.bidId, taskId: input.id, status: "active" } });
@@ -28,7 +28,7 @@ export const award = scoped("task:write")
         },
       });
       if (count === 0) throw refuse();
-      const task = await tx.task.findUniqueOrThrow({ where: { id: input.id }, select: taskFields });
+      const task = toTask(await tx.task.findUniqueOrThrow({ where: { id: input.id }, select: taskFields }));
       const change = { status: "awarded", updatedAt: now };
       const bid = toBid(await tx.bid.update({ where: { id: found.id }, data: change, select: bidFields }));
       const others = { taskId: input.id, status: "active" };
@@ -96,7 +96,7 @@ export const deliver = scoped("bid:write")
         data: { uploadKey: storageKey, storageKey: sealed.storageKey, bidId, taskId, kind: "delivery", sha256 },
         select: { id: true, createdAt: true },
       });
-      const task = await tx.task.findUniqueOrThrow({ where: { id: taskId }, select: taskFields });
+      const task = toTask(await tx.task.findUniqueOrThrow({ where: { id: taskId }, select: taskFields }));
       const bid = toBid(await tx.bid.findUniqueOrThrow({ where: { id: bidId }, select: bidFields }));
       await tell(tx, "delivery.posted", taskId, [task.buyer.id, userId], { task, bid });
       return created;
@@ -110,16 +110,16 @@ export const deliver = scoped("bid:write")
 export const accept = scoped("task:write")
   .meta({ openapi: { method: "POST", path: "/tasks/{id}/accept" } })
   .input(z.object({ id }))
-  .output(z.object({ task: Task }))
+  .output(z.object({ task: OwnTask }))
   .mutation(({ ctx: { userId }, input }) =>
     prisma.$transaction(async (tx) => {
       const now = new Date();
       const { count } = await tx.task.updateMany({
         where: { id: input.id, buyerId: userId, status: "delivered" },
-        data: { status: "accepted", acceptedAt: now, closedAt: now, updatedAt: now },
+        data: { status: "accepted", acceptedBy: "buyer", acceptedAt: now, closedAt: now, updatedAt: now },
       });
       if (count === 0) throw refuse();
-      const task = await tx.task.findUniqueOrThrow({ where: { id: input.id }, select: taskFields });
+      const task = toTask(await tx.task.findUniqueOrThrow({ where: { id: input.id }, select: taskFields }));
       const bid = toBid(await tx.bid.findUniqueOrThrow({ where: { id: task.awardedBidId ?? "" }, select: bidFields }));
       const price = bid.priceCents;
       // In the order of the ids, so that two payments between the same people do not wait for each other.

@@ -1,7 +1,20 @@
 import { TRPCError } from "@trpc/server";
 import { z } from "zod";
 import { open, prisma, scoped } from "./context.ts";
-import { Bid, bidFields, Entry, listItemFields, Page, Task, TaskListItem, taskFields, toBid } from "./records.ts";
+import {
+  Bid,
+  bidFields,
+  Entry,
+  File,
+  fileFields,
+  listItemFields,
+  Page,
+  Task,
+  TaskListItem,
+  taskFields,
+  toBid,
+  toTask,
+} from "./records.ts";
 
 const olderThan = (cursor: string | undefined) => (cursor === undefined ? {} : { createdAt: { lt: new Date(cursor) } });
 const cursorOf = (rows: { createdAt: Date }[], limit: number) =>
@@ -22,17 +35,27 @@ export const listTasks = open
 export const readTask = scoped()
   .meta({ openapi: { method: "GET", path: "/tasks/{id}" } })
   .input(z.object({ id: z.uuid() }))
-  .output(z.object({ task: Task, availableActions: z.array(z.string()), bids: z.array(Bid) }))
+  .output(
+    z.object({
+      ...{ task: Task, fileCount: z.number(), questionCount: z.number(), availableActions: z.array(z.string()) },
+      ...{ bids: z.array(Bid), files: z.array(File) },
+    }),
+  )
   .query(async ({ ctx, input: { id } }) => {
-    const task = await prisma.task.findUnique({ where: { id }, select: taskFields });
-    if (task === null) throw new TRPCError({ code: "NOT_FOUND" });
+    const brief = { where: { kind: "brief" }, select: fileFields };
+    const select = { ...taskFields, fileCount: true, questionCount: true, artifacts: brief } as const;
+    const found = await prisma.task.findUnique({ where: { id }, select });
+    if (found === null) throw new TRPCError({ code: "NOT_FOUND" });
+    const { fileCount, questionCount, artifacts, ...task } = found;
     const isBuyer = task.buyer.id === ctx.userId;
     const bids = await prisma.bid.findMany({
       ...{ where: { taskId: id, ...(isBuyer ? {} : { bidderId: ctx.userId }) }, select: bidFields },
       ...{ orderBy: { createdAt: "desc" }, take: 100 },
     });
     const mayBid = task.status === "open" && !isBuyer && !bids.some(({ status }) => status === "active");
-    return { task, availableActions: mayBid ? ["bids.place"] : [], bids: bids.map(toBid) };
+    const availableActions = mayBid ? ["bids.place"] : [];
+    const files = artifacts.map(({ id, upload }) => ({ id, ...upload }));
+    return { task: toTask(task), fileCount, questionCount, availableActions, bids: bids.map(toBid), files };
   });
 
 export const listEntries = scoped()

@@ -24,10 +24,24 @@ export const Task = TaskListItem.extend({
   deliveryDueAt: z.date().nullable(),
   deliveredAt: z.date().nullable(),
   acceptanceDeadlineAt: z.date().nullable(),
+  revisions: z.number().int(),
+  revisionsUsed: z.number().int(),
+  checks: z.unknown(),
+  acceptOnChecks: z.object({ afterMinutes: z.number().int() }).nullable(),
   acceptedAt: z.date().nullable(),
   closedAt: z.date().nullable(),
+  closedBecause: z.string().nullable(),
   updatedAt: z.date(),
 });
+
+/** A task as its two sides see it. No load asks for changes. */
+export const OwnTask = Task.extend({
+  changes: z.null(),
+  acceptsAt: z.date().nullable(),
+  acceptedBy: z.string().nullable(),
+});
+
+export const File = z.object({ id, fileName: z.string().nullable(), mimeType: z.string(), bytes: z.number().int() });
 
 export const Bid = z.object({
   id,
@@ -89,13 +103,32 @@ export const taskFields = {
   ...listItemFields,
   ...{ description: true, acceptanceCriteria: true, buyer: person, awardedBidId: true, awardedAt: true },
   ...{ deliveryDueAt: true, deliveredAt: true, acceptanceDeadlineAt: true, acceptedAt: true, closedAt: true },
-  updatedAt: true,
+  ...{
+    revisions: true,
+    revisionsUsed: true,
+    checks: true,
+    acceptAfterMinutes: true,
+    acceptsAt: true,
+    acceptedBy: true,
+  },
+  ...{ closedBecause: true, updatedAt: true },
+} as const;
+
+export const fileFields = {
+  ...{ id: true, upload: { select: { fileName: true, mimeType: true, bytes: true } } },
 } as const;
 
 export const bidFields = {
   ...{ id: true, taskId: true, bidder: person, priceCents: true, etaHours: true, notes: true, status: true },
   ...{ createdAt: true, updatedAt: true },
 } as const;
+
+/** As the API shows a task. */
+export const toTask = <Row extends { acceptAfterMinutes: number | null }>({ acceptAfterMinutes, ...task }: Row) => ({
+  ...task,
+  changes: null,
+  acceptOnChecks: acceptAfterMinutes === null ? null : { afterMinutes: acceptAfterMinutes },
+});
 
 /** Decimals and what the tables do not have. */
 export const toBid = <Row extends { etaHours: { toNumber(): number } }>(bid: Row) => ({

@@ -2,7 +2,7 @@ import { TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Prisma } from "../../../../../prisma/generated/client.ts";
 import { prisma, scoped } from "./context.ts";
-import { Bid, bidFields, NewBid, NewTask, Task, taskFields, toBid } from "./records.ts";
+import { Bid, bidFields, NewBid, NewTask, OwnTask, taskFields, toBid, toTask } from "./records.ts";
 
 type Transaction = Prisma.TransactionClient;
 
@@ -31,12 +31,12 @@ export async function enter(tx: Transaction, reason: { taskId: string; bidId?: s
 export const createTask = scoped("task:write")
   .meta({ openapi: { method: "POST", path: "/tasks" } })
   .input(NewTask)
-  .output(z.object({ task: Task }))
+  .output(z.object({ task: OwnTask }))
   .mutation(({ ctx: { userId }, input }) =>
     prisma.$transaction(async (tx) => {
       const { acceptanceCriteria = null, ...fields } = input;
       const data = { ...fields, acceptanceCriteria, buyerId: userId };
-      const task = await tx.task.create({ data, select: taskFields });
+      const task = toTask(await tx.task.create({ data, select: taskFields }));
       const cents = input.maxBudgetCents;
       const paid = await tx.wallet.updateMany({
         where: { userId, availableCents: { gte: cents } },
@@ -63,7 +63,7 @@ export const placeBid = scoped("bid:write")
         data: { bidCount: { increment: 1 }, updatedAt: new Date() },
       });
       if (count === 0) throw new TRPCError({ code: "CONFLICT" });
-      const task = await tx.task.findUniqueOrThrow({ where: { id: taskId }, select: taskFields });
+      const task = toTask(await tx.task.findUniqueOrThrow({ where: { id: taskId }, select: taskFields }));
       const data = { ...terms, taskId, notes, bidderId: userId };
       const bid = toBid(await tx.bid.create({ data, select: bidFields }));
       await tell(tx, "bid.received", taskId, [task.buyer.id], { task, bid });
