@@ -266,7 +266,7 @@ test("a start loads none of the packages that only some requests need", () => {
   for (const file of loaded) for (const { to } of loadedFrom.get(file) ?? []) loaded.add(to);
   for (const needed of ["express", "pg", "graphile-worker", "zod"]) expect(loaded).toContain(needed);
   const late =
-    /^(@aws-sdk\/.+|@modelcontextprotocol\/.+|image-size|music-metadata|mustache|nodemailer|stripe|trpc-to-openapi|undici|vite)$/;
+    /^(@aws-sdk\/.+|@modelcontextprotocol\/.+|image-size|music-metadata|mustache|nodemailer|oidc-provider|stripe|trpc-to-openapi|undici|vite)$/;
   expect([...loaded].filter((target) => late.test(target))).toEqual([]);
 });
 

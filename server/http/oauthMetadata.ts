@@ -1,5 +1,5 @@
 import { type RequestHandler, Router } from "express";
-import { serverMetadata } from "../auth/oauth/provider.ts";
+import { serverMetadata } from "../auth/oauth/metadata.ts";
 import { firstScopes, metadataPath, type Resource, resourceUrl } from "../auth/oauth/resources.ts";
 import { scopes } from "../schemas/scope.ts";
 import type { Services } from "../services.ts";

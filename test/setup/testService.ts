@@ -15,7 +15,6 @@ import { startWorker } from "../../server/jobs/worker.ts";
 import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
-import { ensurePushKey } from "../../server/notifications/pushKeys.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { sessionSettingsOf } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
@@ -223,7 +222,6 @@ async function start(
     },
   );
   stops.push(close);
-  await ensurePushKey(services.database);
   if (options.worker) {
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);

@@ -1,6 +1,5 @@
 import type { Server } from "node:net";
 import { buffer } from "node:stream/consumers";
-import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 import type { ReceivedMail } from "./mails.ts";
 
@@ -12,6 +11,7 @@ export function smtpServer(keep: (mail: ReceivedMail) => void): Server {
     const receive = async () => {
       const raw = await buffer(stream);
       if (stream.sizeExceeded) throw Object.assign(new Error("The message is too large"), { responseCode: 552 });
+      const { default: PostalMime } = await import("postal-mime");
       const { headers, subject = "", text = "", html = "" } = await PostalMime.parse(raw);
       const from = headers.find(({ key }) => key === "from")?.value ?? "";
       const to = envelope.rcptTo.map(({ address }) => address);
