@@ -7,12 +7,12 @@ import { setFee } from "../../factories/fees.ts";
 import { createModerator } from "../../factories/moderators.ts";
 import { createPayee, requestPayout } from "../../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
+import { countUnnumbered, receiptNumbers } from "../../factories/receipts.ts";
 import { deliveredTask, disputedTask, propose } from "../../factories/tasks.ts";
 import { openTopup, paidTopup, quiet } from "../../factories/topups.ts";
 import { rest } from "../../setup/client.ts";
 import { eventually } from "../../setup/processorControl.ts";
 import { useService } from "../../setup/testService.ts";
-import { startWorkerProcess } from "../../setup/workerProcess.ts";
 
 const service = useService({ worker: true });
 
@@ -35,13 +35,6 @@ async function acceptedTask(buyer: TestPerson, bidder: TestPerson, priceCents = 
   expect((await buyer.post(`/tasks/${task.id}/accept`)).status).toBe(200);
   return task;
 }
-
-/** Every number that was given out, in its order, with when it was paid. */
-const numbers = () =>
-  service.services.database.query<{ year: number; number: number; paidAt: string }>(sql`
-    SELECT year, number, paid_at AS "paidAt" FROM receipts WHERE number IS NOT NULL ORDER BY year, number`);
-const countUnnumbered = async () =>
-  (await service.services.database.query(sql`SELECT FROM receipts WHERE number IS NULL`)).length;
 
 test("both sides of a task have the same receipt, with the names of the payment, and no fee", async () => {
   await setFee(service, { basisPoints: 500 });
@@ -110,7 +103,10 @@ test("another's is not found, and what was not paid has none", async () => {
   expect(await refusal(buyer, { taskId: paid.id, topupId: topup.id })).toEqual([400, "invalid_input"]);
   expect(await refusal(buyer, { taskId: paid.id, month: "2026-11" })).toEqual([400, "invalid_input"]);
   // A note of what was given back goes away, and takes no number.
-  await eventually(countUnnumbered, (count) => count === 0);
+  await eventually(
+    () => countUnnumbered(service),
+    (count) => count === 0,
+  );
   const found = await service.services.database.query(sql`SELECT FROM receipts WHERE task_id = ${refunded.id}::uuid`);
   expect(found).toEqual([]);
 });
@@ -144,42 +140,17 @@ test("what was paid before there were receipts is numbered when its receipt is a
 test("a dry run of a payment takes no number", async () => {
   const [buyer, bidder] = [await createPerson(service, { cents: 50_000 }), await createPerson(service)];
   const { task } = await deliveredTask(buyer, bidder);
-  await eventually(countUnnumbered, (count) => count === 0);
-  const before = (await numbers()).length;
+  await eventually(
+    () => countUnnumbered(service),
+    (count) => count === 0,
+  );
+  const before = (await receiptNumbers(service)).length;
   const dry = await rest(service.url, "POST", `/tasks/${task.id}/accept`, {
     ...{ credentials: buyer.session, headers: { "Dry-Run": "true" } },
   });
   expect(dry.status).toBe(200);
   await numberReceipts(service.services);
-  expect((await numbers()).length).toBe(before);
-});
-
-test("fifty payments at once, while workers number them and are killed, have numbers without a gap, in the ledger's order", async () => {
-  const buyers = await Promise.all(Array.from({ length: 10 }, () => createPerson(service, { cents: 500_000 })));
-  const bidder = await createPerson(service);
-  const tasks: { buyer: TestPerson; id: string }[] = [];
-  for (const buyer of buyers) {
-    const made = await Promise.all(Array.from({ length: 5 }, () => deliveredTask(buyer, bidder)));
-    tasks.push(...made.map(({ task }) => ({ buyer, id: task.id })));
-  }
-  await eventually(countUnnumbered, (count) => count === 0);
-  const before = await numbers();
-  const workers = [startWorkerProcess(service), startWorkerProcess(service)];
-  const exited = workers.map((child) => new Promise((resolve) => child.once("exit", resolve)));
-  await eventually(
-    () => service.services.database.query(sql`SELECT FROM job_workers`),
-    ({ length }) => length >= 3,
-  );
-  const accepted = tasks.map(({ buyer, id }) => buyer.post(`/tasks/${id}/accept`));
-  const numbering = Array.from({ length: 20 }, () => numberReceipts(service.services));
-  await Promise.race(accepted);
-  for (const child of workers) child.kill("SIGKILL");
-  expect((await Promise.all(accepted)).map(({ status }) => status)).toEqual(Array(50).fill(200));
-  await Promise.all([...numbering, ...exited]);
-  await eventually(countUnnumbered, (count) => count === 0);
-  const after = await numbers();
-  expect(after.length).toBe(before.length + 50);
-  expect(after.map(({ number }) => number)).toEqual(after.map((_, index) => index + 1));
+  expect((await receiptNumbers(service)).length).toBe(before);
 });
 
 test("numbers have no gap and no repetition from one batch to the next, whoever makes it", async () => {
@@ -199,8 +170,11 @@ test("numbers have no gap and no repetition from one batch to the next, whoever 
   }
   const batch = (size: number) => sql`SELECT number_receipts('UTC', '{}'::jsonb, ${size}::integer)`;
   await Promise.all([1, 4, 2, 3, 2, 4].map((size) => service.services.database.query(batch(size))));
-  await eventually(countUnnumbered, (count) => count === 0);
-  const after = await numbers();
+  await eventually(
+    () => countUnnumbered(service),
+    (count) => count === 0,
+  );
+  const after = await receiptNumbers(service);
   expect(after.map(({ number }) => number)).toEqual(after.map((_, index) => index + 1));
   const ofThese = await service.services.database.query<{ id: string }>(sql`
     SELECT task_id AS id FROM receipts WHERE task_id = ANY (${paid}::uuid[]) ORDER BY year, number`);
