@@ -7,6 +7,7 @@ import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
+import { ensurePushKey } from "../notifications/pushKeys.ts";
 import { createServices, type Services, type TestClockAccess } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
@@ -76,6 +77,7 @@ export async function startService(
     }
     // Where there are others, the figures do not wait for connections that requests use.
     const metrics = createMetrics(config.role === "all" ? jobServices : services, pools);
+    await ensurePushKey(services.database);
     await serveRequests(services, config, serving, metrics);
     drainMs = config.drainSeconds * 1000;
     await sitesAreReady;

@@ -15,6 +15,7 @@ import { startWorker } from "../../server/jobs/worker.ts";
 import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
+import { ensurePushKey } from "../../server/notifications/pushKeys.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { sessionSettingsOf } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
@@ -222,6 +223,7 @@ async function start(
     },
   );
   stops.push(close);
+  await ensurePushKey(services.database);
   if (options.worker) {
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);
