@@ -8,7 +8,8 @@ const MAX_BODY_BYTES = 256 * 1024;
 
 /**
  * A compressed body may inflate to this size whatever its own size is, and beyond it to this multiple of its own size. The
- * largest valid input, a task with every text at its maximum, has 125 kB. Source: docs/contract.md "Conventions".
+ * texts of a task at their maximum have 125 kB; what may be larger, such as a file that is tried before posting, has to be
+ * sent uncompressed only if it compresses better than that. Source: docs/contract.md "Conventions".
  */
 const INFLATED_FREELY_BYTES = 128 * 1024;
 const MAX_INFLATION = 100;

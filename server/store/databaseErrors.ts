@@ -61,9 +61,10 @@ const prismaConnectionCodes = new Set(["P1001", "P1002", "P1008", "P1017", "P202
 
 /**
  * SQLSTATEs of a database that cannot answer now: shutting down or starting (57P0x), out of connections, connection lost
- * (08xxx), a timeout of a lock, of a statement, and of an idle transaction.
+ * (08xxx), a timeout of a lock, of a statement, and of an idle transaction, and a standby that is becoming the primary and
+ * still refuses to write (25006).
  */
-const unavailableStates = /^(57P0.|53300|08...|55P03|57014|25P03)$/;
+const unavailableStates = /^(57P0.|53300|08...|55P03|57014|25P03|25006)$/;
 
 const unavailableMessages = [
   "Connection terminated",

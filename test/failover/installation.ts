@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EdgeReady } from "../crash/edge.ts";
 
@@ -114,7 +115,11 @@ export class Installation {
     });
     this.#members.set(name, { role, port, child });
     const ready = new Promise<void>((resolve, reject) => {
-      child.stdout.on("data", (text: Buffer) => text.includes("Rebid is ready") && resolve());
+      createInterface(child.stdout).on("line", (line) => {
+        if (line.startsWith("Rebid is ready")) resolve();
+        // What an unexpected 500 comes from; a 503 is expected.
+        if (line.includes('"internal_error"')) console.error(`${name}: ${line}`);
+      });
       child.once("exit", (code) => reject(new Error(`${name} ended with ${code}`)));
     });
     await ready;

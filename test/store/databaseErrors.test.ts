@@ -43,6 +43,14 @@ test("an unreachable server counts as an unavailable database, and an invalid st
   await client.end();
 });
 
+test("a server that is not a primary yet counts as an unavailable database", async () => {
+  const client = await connect();
+  // As a standby does for as long as it is becoming the primary.
+  await client.query("SET default_transaction_read_only = on");
+  expect(isDatabaseUnavailable(await failureOf(client.query("SELECT FROM users FOR SHARE")))).toBe(true);
+  await client.end();
+});
+
 test("a statement that runs too long counts as an unavailable database, also through Prisma", async () => {
   const database = openDatabase(service.databaseUrl, { poolSize: 1, statementTimeoutSeconds: 0.1 });
   const raw = await failureOf(database.query(sql`SELECT pg_sleep(30)`));
