@@ -91,8 +91,12 @@ export function findUnacceptable(input: unknown): InputIssue[] {
     if (depth === MAX_INPUT_DEPTH) return [{ path: "", message: TOO_DEEP }];
     const keys = Object.keys(value);
     if (values.length + keys.length > MAX_INPUT_VALUES) return [{ path: "", message: tooManyValues() }];
-    for (const [key, inner] of Object.entries(value))
+    for (const [key, inner] of Object.entries(value)) {
+      if (isBroken(key) && issues.length < MAX_BROKEN_TEXTS) {
+        issues.push({ path: pathOf(found), message: "A name contains a NUL character or an unpaired surrogate." });
+      }
       values.push({ value: inner, key, parent: found, depth: depth + 1 });
+    }
   }
   return issues;
 }

@@ -56,6 +56,16 @@ test("the database takes the largest texts that the schemas take, and one code p
   );
 });
 
+test("a name that the database cannot store is refused, as a text is", async () => {
+  for (const name of ["\0", "\ud800"]) {
+    const schema = { type: "object", properties: { [name]: true } };
+    const checks = [{ name: "Rows", required: true, kind: "json_schema", schema }];
+    const answer = await buyer.post("/tasks", taskInput({ checks }));
+    expectError(answer, "invalid_input");
+    expect(issuePaths(answer.body)).toEqual(["checks.0.schema.properties"]);
+  }
+});
+
 test("a title of one character and a budget of one cent are enough", async () => {
   const task = await postTask(buyer, { title: "数", maxBudgetCents: 1 });
   expect((await placeBid(bidder, task.id, { priceCents: 1, etaHours: 0.01 })).priceCents).toBe(1);
