@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { useBuiltConsole } from "../console/visitor.ts";
+import { sizeCheck } from "../factories/checks.ts";
 import { createReachable, planMails, sendMails } from "../factories/mails.ts";
 import { tellAll } from "../factories/notifications.ts";
 import { cookieOf, createPerson, type TestPerson } from "../factories/people.ts";
@@ -104,6 +105,19 @@ test("a change after the approval asks for itself, and one before it is seen", a
   const refused = await owner.post(`/approvals/${id}/approve`, { seen });
   expectError(refused, "approval_changed");
   expect((await owner.get(`/tasks/${task.id}`)).body.task.status).toBe("open");
+});
+
+test("checks that were loosened after asking to be paid by them are seen before the approval", async () => {
+  const { owner, agent } = await ownerAndAgent(service, 0);
+  const task = await postTask(owner, { checks: [sizeCheck] });
+  const { id } = askedIn(await agent.patch(`/tasks/${task.id}`, { acceptOnChecks: { afterMinutes: 0 } }));
+  const { version: seen } = await readApproval(owner, id);
+  // It changes nothing about who pays, so the key need not ask.
+  const looser = { ...sizeCheck, maxBytes: 2_000_000_000 };
+  expect((await agent.patch(`/tasks/${task.id}`, { checks: [looser] })).status).toBe(200);
+  expectError(await owner.post(`/approvals/${id}/approve`, { seen }), "approval_changed");
+  expect((await owner.get(`/tasks/${task.id}`)).body.task.acceptOnChecks).toBeNull();
+  expect((await approve(owner, id)).body.approval.status).toBe("approved");
 });
 
 test("a price that was lowered to pass and raised again asks again", async () => {

@@ -55,7 +55,7 @@ export const approvalColumns = (now: Date): Sql => sql`
   CASE WHEN a.status = 'pending' AND t.id IS NOT NULL THEN json_build_object(
     'title', t.title, 'description', t.description, 'acceptanceCriteria', t.acceptance_criteria, 'tags', t.tags,
     'maxBudgetCents', t.max_budget_cents, 'revisions', t.revisions, 'deliveredAt', t.delivered_at,
-    'agreementKind', g.kind, 'isBuyer', t.buyer_id = a.user_id,
+    'checks', t.checks, 'checkKeys', t.check_keys, 'acceptAfterMinutes', t.accept_after_minutes, 'agreementKind', g.kind, 'isBuyer', t.buyer_id = a.user_id,
     'bid', CASE WHEN b.id IS NOT NULL THEN json_build_object('priceCents', b.price_cents, 'etaHours', b.eta_hours,
       'notes', b.notes, 'payeeId', payee.id, 'payee', payee.display_name) END) END AS shown`;
 

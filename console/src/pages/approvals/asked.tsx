@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
-import type { NewCheck } from "../../api/client.ts";
-import { phraseOf } from "../../checks/words.ts";
+import type { Check, NewCheck } from "../../api/client.ts";
+import { contentOf, phraseOf } from "../../checks/words.ts";
 import { formatHours } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
 import { LongText } from "../../parts/longText.tsx";
@@ -45,16 +45,26 @@ const isCheck = (value: unknown): value is NewCheck =>
 
 /** The checks of an input, which the service has read before it asked. */
 const checksIn = (value: unknown): NewCheck[] => (Array.isArray(value) ? value.filter(isCheck) : []);
-const lineOf = (check: NewCheck) => `${check.name}: ${phraseOf(check)}${check.required ? ", required" : ""}`;
+const lineOf = (check: NewCheck | Check) =>
+  [`${check.name}: ${phraseOf(check)}${check.required ? ", required" : ""}`, contentOf(check)]
+    .filter(isText)
+    .join("\n");
+
+/** The checks that a delivery would have to pass: those that are asked for, or else the task's own. */
+function checksAfter({ approval: { operation, input }, task }: ApprovalPage): readonly (NewCheck | Check)[] {
+  if (operation === "tasks.create" || input.checks !== undefined) return checksIn(input.checks);
+  return operation === "tasks.update" || operation === "tasks.award" ? (task?.checks ?? []) : [];
+}
 
 /** What the agent, and whoever it deals with, have written about it. */
-function Words({ page: { approval, bid, agreement, isBuyer } }: { page: ApprovalPage }) {
+function Words({ page }: { page: ApprovalPage }) {
+  const { approval, bid, agreement, isBuyer } = page;
   const { operation, input } = approval;
   const draft = [operation === "tasks.update" ? input.title : null, input.description, input.acceptanceCriteria];
   const others = isBuyer ? (bid?.bidder.displayName ?? "the bidder") : "the buyer";
   const quotes = [
     { title: "The task would say", text: draft.filter(isText).join("\n\n") },
-    { title: "How a delivery would be judged", text: checksIn(input.checks).map(lineOf).join("\n") },
+    { title: "How a delivery would be judged", text: checksAfter(page).map(lineOf).join("\n") },
     { title: "Your agent says", text: [input.reason, input.summary].filter(isText).join("\n\n") },
     { title: `${others} says`, text: agreement?.reason ?? "" },
     {
