@@ -50,6 +50,29 @@ describe("what a key has to ask", () => {
     expect((await owner.get(`/tasks/${task.id}`)).body.task.status).toBe("delivered");
   });
 
+  test("a report beside the decision about an earlier one waits for it, and neither ends in an error of ours", async () => {
+    const { owner, agent } = await ownerAndAgent(service, 0);
+    const agreed = { checks: [externalCheck(agent.keyId)], acceptOnChecks: { afterMinutes: 0 } };
+    const bidder = await createPerson(service);
+    const { task, bid } = await awardedWithChecks(owner, bidder, agreed);
+    const delivery = await deliverJudged(service.services, bidder, bid.id);
+    const say = (conclusion: string) => agent.post(`/deliveries/${delivery.id}/checks`, { name: "Tests", conclusion });
+    const { id } = askedIn(await say("passed"));
+    const { database } = service.services;
+    const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    const { approving, reporting } = await database.transaction(async (tx) => {
+      await tx.query(sql`SELECT FROM tasks WHERE id = ${task.id}::uuid FOR NO KEY UPDATE`);
+      const approving = approve(owner, id);
+      await expect.poll(() => database.query(waiting)).toHaveLength(1);
+      const reporting = say("failed");
+      await expect.poll(() => database.query(waiting)).toHaveLength(2);
+      return { approving, reporting };
+    });
+    // The decision came first, and from then on the delivery is paid.
+    expect((await approving).body.approval).toMatchObject({ status: "approved" });
+    expectError(await reporting, "wrong_status");
+  });
+
   test("an event from before approvals said who decided is still read", async () => {
     const { owner, agent } = await ownerAndAgent(service, 0);
     const { id } = askedIn(await agent.post("/tasks", taskInput()));

@@ -8,6 +8,7 @@ import { unlimited } from "../../limits/limiter.ts";
 import { definitionOf } from "../../meta.ts";
 import { claimNothing } from "../../repeats/changes.ts";
 import type { Transaction, Work } from "../../store/database.ts";
+import { isRetryable } from "../../store/databaseErrors.ts";
 import { toApiError } from "../../translateErrors.ts";
 import type { CallerContext, Context } from "../../trpc.ts";
 import { unlimitedTurns } from "../../turns.ts";
@@ -35,6 +36,7 @@ export async function performApproved(ctx: CallerContext, decision: Decision): P
     ctx.database.transaction(
       async (tx) => {
         const row = await decision.begin(tx).catch((error: unknown) => {
+          if (isRetryable(error)) throw error;
           outcome.undecided = error;
           // Only carries the failure through the procedure, each of which documents this code.
           throw new ApiError("idempotency_conflict", {}, error);

@@ -25,8 +25,8 @@ export async function reportCheck(
   assertKey(ctx);
   const taskId = (await findChecked(tx, deliveryId))?.taskId;
   if (taskId === undefined) throw new ApiError("not_found");
-  await takeBackQuestion(ctx, tx, { taskId, deliveryId, name });
   const task = await lockTask(tx, taskId);
+  await takeBackQuestion(ctx, tx, { taskId, deliveryId, name });
   // Only now is it as the last holder of the lock left it.
   const delivery = await findChecked(tx, deliveryId);
   if (delivery === null) throw new ApiError("not_found");
@@ -55,8 +55,8 @@ export async function reportCheck(
 }
 
 /**
- * The last report counts, so what the key has asked about this check before is no longer what it says. Before the task is locked,
- * because whoever decides a question locks that first. A report that has to be asked for itself is undone, and this with it.
+ * The last report counts, so what the key has asked about this check before is no longer what it says. The task is locked before
+ * the question, as by who decides the question. A report that has to be asked for itself is undone, and this with it.
  */
 async function takeBackQuestion(
   { principal, clock }: CallerContext,
