@@ -3,6 +3,7 @@ import { type Check, isBuiltIn, type NewCheck } from "../../schemas/check.ts";
 import type { InputIssue } from "../../schemas/inputIssue.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
+import { Turns } from "../../turns.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 
 /** Returns which of these API keys are the user's, live, and may report. */
@@ -44,6 +45,9 @@ export const checksWithKeys = ({
   checkKeys: Record<string, string>;
 }): Check[] => checks.map((check) => (check.kind === "external" ? { ...check, keyId: checkKeys[check.name] } : check));
 
+/** Users take turns at the judge: whoever tries many files, or checks, delays another by one. */
+export const judging = new Turns({ running: 2, waiting: 200, waitingPerKey: 10 });
+
 interface JudgingInput {
   checks?: readonly NewCheck[] | undefined;
   acceptOnChecks?: { afterMinutes: number } | null | undefined;
@@ -62,7 +66,7 @@ export async function assertUsable(
   const issues = await issuesOfKeys(database, userId, checks, at);
   for (const [index, check] of checks.entries()) {
     if (!isBuiltIn(check) || (check.kind !== "text" && check.kind !== "json_schema")) continue;
-    const fault = await judge.faultOf(check);
+    const fault = await judging.run({ key: userId }, () => judge.faultOf(check));
     const field = check.kind === "text" ? "matches" : "schema";
     if (fault !== null)
       issues.push({ path: `${at}checks.${index}.${field}`, message: `Cannot be used: ${fault.slice(0, 300)}` });

@@ -1,17 +1,13 @@
 import { type Check, isBuiltIn, type NewCheck } from "../../schemas/check.ts";
 import type { CheckResult } from "../../schemas/checkResult.ts";
 import type { CallerContext } from "../../trpc.ts";
-import { Turns } from "../../turns.ts";
 import { findTaskOfBid } from "../tasks/records.ts";
 import { pendingResults, shownResults, withVerdicts } from "../uploads/checkResults.ts";
 import { findDeclared, invalidStorageKey } from "../uploads/declare.ts";
 import { essenceOf } from "../uploads/mimeType.ts";
 import { assertNotDelivered, workOf } from "../uploads/work.ts";
 import { type JudgedFile, type Judging, judgeFile } from "./judgeFile.ts";
-import { assertUsable, storedChecks } from "./keys.ts";
-
-/** Users take turns: whoever tries many files delays another by one. */
-const judging = new Turns({ running: 2, waiting: 200, waitingPerKey: 10 });
+import { assertUsable, judging, storedChecks } from "./keys.ts";
 
 /**
  * Judges an upload as its delivery would be. Throws what delivering it would throw, except for bytes that change under the
