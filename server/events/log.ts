@@ -21,12 +21,12 @@ export interface Reader {
 export const maySee = ({ keyId }: Reader, { data }: LogEvent): boolean =>
   keyId === null || !("approval" in data) || data.approval.keyId === keyId;
 
-/** As `maySee`, for `event_log_entries`. Such events are rare, so each is looked up. */
-const seenBy = (keyId: string | null): Sql =>
+/** As `maySee`, for rows with the type and the id of an event. Such events are rare, so each is looked up. */
+export const seenBy = (keyId: string | null, { type, eventId }: { type: Sql; eventId: Sql }): Sql =>
   keyId === null
     ? empty
-    : sql`AND (type <> ALL (${typesOfOneKey}::text[]) OR EXISTS (
-        SELECT FROM events e WHERE e.id = event_id AND e.data #>> '{approval,keyId}' = ${keyId}))`;
+    : sql`AND (${type} <> ALL (${typesOfOneKey}::text[]) OR EXISTS (
+        SELECT FROM events seen WHERE seen.id = ${eventId} AND seen.data #>> '{approval,keyId}' = ${keyId}))`;
 
 /** Maximum number of events that are numbered by one statement. */
 const NUMBERED_AT_ONCE = 1_000;
@@ -123,7 +123,7 @@ function readBetween(
     sql`
       SELECT * FROM (
         (SELECT position, event_id FROM event_log_entries
-         WHERE user_id = ${userId}::uuid AND position > ${after} AND position <= ${end.position} ${ofTypes} ${seenBy(keyId)}
+         WHERE user_id = ${userId}::uuid AND position > ${after} AND position <= ${end.position} ${ofTypes} ${seenBy(keyId, { type: sql`type`, eventId: sql`event_id` })}
          ORDER BY position LIMIT ${limit})
         UNION ALL
         (SELECT position, event_id FROM event_log

@@ -1,3 +1,5 @@
+import type { Principal } from "../auth/principal.ts";
+import { seenBy } from "../events/log.ts";
 import type { LogEvent } from "../schemas/event.ts";
 import type { MailPreference, Notification, NotificationKind } from "../schemas/notification.ts";
 import { type Sql, sql } from "../store/connection.ts";
@@ -23,6 +25,10 @@ export interface NotificationRow {
   /** How its reader wants to be told of this kind by mail. */
   mailPreference: MailPreference;
 }
+
+/** Narrows `notifications n` to what a caller may see: a key is told nothing of what other keys ask. */
+export const toldTo = (principal: Principal): Sql =>
+  seenBy(principal.kind === "apiKey" ? principal.keyId : null, { type: sql`n.type`, eventId: sql`n.event_id` });
 
 /** The rows that `NotificationRow` is made of. */
 export const selectNotifications: Sql = sql`

@@ -1,5 +1,6 @@
+import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
-import type { EventType } from "../schemas/event.ts";
+import { type EventType, typesOfOneKey } from "../schemas/event.ts";
 import type { Webhook, WebhookDelivery } from "../schemas/webhook.ts";
 import { type Connection, queryOne, type Sql, sql } from "../store/connection.ts";
 
@@ -37,6 +38,16 @@ export function assertSubscribes({ events, logEvents }: Pick<Webhook, "events" |
   if (events.length + logEvents.length > 0) return;
   const message = "Name at least one type, in `events` or in `logEvents`.";
   throw new ApiError("invalid_input", { issues: [{ path: "events", message }] });
+}
+
+/**
+ * Throws `forbidden` if a key would receive what other keys ask: an endpoint gets the approvals of all keys of its owner, and a
+ * key sees only its own.
+ */
+export function assertMayReceive({ kind }: Principal, logEvents: Webhook["logEvents"]): void {
+  if (kind !== "apiKey" || !logEvents.some((type) => typesOfOneKey.includes(type))) return;
+  const message = "Only a session sets up an endpoint for approvals. A key reads its own in the event log.";
+  throw new ApiError("forbidden", { message });
 }
 
 /** Returns the delivery. Throws `not_found` unless its endpoint exists and belongs to the user. */

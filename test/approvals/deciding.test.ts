@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
+import { tellAll } from "../factories/notifications.ts";
 import { createPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
 import { deliveredTask, placeBid, postTask, taskInput } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
-import { rest } from "../setup/client.ts";
+import { type Answer, rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
 import { approve, askedIn, createAgent, ownerAndAgent, readApproval } from "./agents.ts";
@@ -131,6 +132,39 @@ describe("no way around", () => {
       (await by.get(`/events?${types}`)).body.events.length;
     expect([await read(owner), await read(agent), await read(other)]).toEqual([2, 2, 0]);
     expect((await waiting).body.events).toEqual([]);
+    await tellAll(service);
+    const told = async (by: { get(path: string): Promise<Answer> }) => {
+      const { notifications } = (await by.get("/notifications")).body;
+      const types = notifications.map(({ type }: { type: string }) => type);
+      const { unreadCount } = (await by.get("/auth/me")).body;
+      return [types.includes("approval.requested"), unreadCount === notifications.length];
+    };
+    expect([await told(owner), await told(agent), await told(other)]).toEqual([
+      [true, true],
+      [true, true],
+      [false, true],
+    ]);
+  });
+
+  test("a key neither has what other keys ask sent to it, nor moves an endpoint that has it", async () => {
+    const owner = await createPerson(service);
+    const key = await owner.post("/keys", { label: "hooks", scopes: ["webhook:write"] });
+    const credentials = { authorization: `Bearer ${key.body.raw}` };
+    const asKey = (method: "POST" | "PATCH", path: string, body: object) =>
+      rest(service.url, method, path, { body, credentials });
+    const url = "https://hooks.example.com/one";
+    const logEvents = ["bid.rejected", "approval.requested"];
+    expectError(await asKey("POST", "/webhooks", { url, events: [], logEvents }), "forbidden");
+    const { id } = (await owner.post("/webhooks", { url, events: [], logEvents })).body;
+    for (const changes of [{ url: "https://hooks.example.com/two" }, { logEvents: ["bid.rejected"] }]) {
+      expectError(await asKey("PATCH", `/webhooks/${id}`, changes), "forbidden");
+    }
+    expect((await asKey("PATCH", `/webhooks/${id}`, { active: false })).status).toBe(200);
+    const own = await asKey("POST", "/webhooks", { url, events: [], logEvents: ["bid.rejected"] });
+    expectError(await asKey("PATCH", `/webhooks/${own.body.id}`, { logEvents }), "forbidden");
+    expect((await owner.patch(`/webhooks/${id}`, { url: "https://hooks.example.com/two" })).body.logEvents).toEqual(
+      logEvents,
+    );
   });
 
   test("a page of another site cannot decide with the cookie, nor frame the page that does", async () => {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
 import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
+import { toldTo } from "../../notifications/records.ts";
 import { ApiKey } from "../../schemas/apiKey.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { scopes } from "../../schemas/scope.ts";
@@ -57,7 +58,7 @@ export const me = signedIn
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt",
              email_verified_at AS "emailVerifiedAt", time_zone AS "timeZone", role,
              EXISTS (SELECT 1 FROM totp_factors f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS "hasSecondFactor",
-             (SELECT count(*)::int FROM notifications n WHERE n.user_id = u.id AND NOT n.read) AS "unreadCount"
+             (SELECT count(*)::int FROM notifications n WHERE n.user_id = u.id AND NOT n.read ${toldTo(principal)}) AS "unreadCount"
       FROM users u WHERE id = ${ctx.userId}::uuid`);
     if (!account) throw new ApiError("unauthenticated");
     const { role, hasSecondFactor, unreadCount, ...user } = account;

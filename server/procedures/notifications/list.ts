@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type NotificationRow, notificationOf, selectNotifications } from "../../notifications/records.ts";
+import { type NotificationRow, notificationOf, selectNotifications, toldTo } from "../../notifications/records.ts";
 import { NextCursor } from "../../schemas/common.ts";
 import { ListNotifications, Notification } from "../../schemas/notification.ts";
 import { empty, sql } from "../../store/connection.ts";
@@ -23,7 +23,7 @@ export const list = signedIn
     const { rows, nextCursor } = await readPage<NotificationRow>(ctx.database, "notifications.list", {
       ...input,
       select: selectNotifications,
-      where: sql`n.user_id = ${ctx.userId}::uuid ${unread}`,
+      where: sql`n.user_id = ${ctx.userId}::uuid ${unread} ${toldTo(ctx.principal)}`,
     });
     const { publicUrl } = ctx.settings;
     return { notifications: rows.map((row) => notificationOf(row, publicUrl)), nextCursor };

@@ -6,7 +6,7 @@ import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
 import { addHost, receivingHost } from "../../webhooks/host.ts";
-import { assertSubscribes, webhookColumns } from "../../webhooks/records.ts";
+import { assertMayReceive, assertSubscribes, webhookColumns } from "../../webhooks/records.ts";
 import { generateSigningSecret } from "../../webhooks/sign.ts";
 
 /** Source: docs/contract.md "Limits". */
@@ -21,7 +21,7 @@ export const create = scoped("webhook:write")
       "to verify them with, appears only in this response; to replace it, register another endpoint and delete this " +
       `one. At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: ` +
       "[/docs/webhooks](/docs/webhooks).",
-    errors: ["invalid_url", "limit_reached"],
+    errors: ["forbidden", "invalid_url", "limit_reached"],
     hasNoDryRun: true,
     showsSecret: true,
   })
@@ -36,6 +36,7 @@ export const create = scoped("webhook:write")
   )
   .mutation(async ({ ctx, input }) => {
     assertSubscribes(input);
+    assertMayReceive(ctx.principal, input.logEvents);
     const signingSecret = generateSigningSecret();
     const created = await ctx.claim(async ({ change }) => {
       await checkWebhookUrl(ctx.egress, input.url);

@@ -9,7 +9,7 @@ import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
 import { stopDeliveries } from "../../webhooks/complete.ts";
 import { releaseEndpoint } from "../../webhooks/held.ts";
 import { addHost, receivingHost } from "../../webhooks/host.ts";
-import { assertSubscribes, requireOwnEndpoint, webhookColumns } from "../../webhooks/records.ts";
+import { assertMayReceive, assertSubscribes, requireOwnEndpoint, webhookColumns } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 
 export const update = scoped("webhook:write")
@@ -20,7 +20,7 @@ export const update = scoped("webhook:write")
       "Changes one of your endpoints: only the fields that you send, and a list replaces the whole list. Its secret stays, and " +
       "is not shown. What waits to be sent goes to a new `url`. With `active: false` nothing more is sent, and what waits has " +
       "failed and can be replayed; `true` switches the endpoint on again.",
-    errors: ["invalid_url", "not_found"],
+    errors: ["forbidden", "invalid_url", "not_found"],
   })
   .input(
     z
@@ -45,6 +45,9 @@ export const update = scoped("webhook:write")
         WHERE id = ${id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`);
       if (!before) throw new ApiError("not_found");
       assertSubscribes({ events: events ?? before.events, logEvents: logEvents ?? before.logEvents });
+      if (logEvents !== undefined) assertMayReceive(ctx.principal, logEvents);
+      // Neither does a key take away the types and then the address.
+      if (logEvents !== undefined || url !== undefined) assertMayReceive(ctx.principal, before.logEvents);
       if (url !== undefined) await moveTo(tx, id, url);
       if (active === true) await switchOn(tx, [id]);
       if (active === false) await stopDeliveries(tx, [id]);
