@@ -3,7 +3,7 @@ import { type Connection, sql } from "../store/connection.ts";
 import type { Content } from "./compose.ts";
 import { money } from "./format.ts";
 import { type MailedNotification, type NotificationMail, readMailed } from "./mailed.ts";
-import { itemOf } from "./newsContent.ts";
+import { itemOf, wordsOfMore } from "./newsContent.ts";
 import { mailOf } from "./preferences.ts";
 import { latestEight } from "./zones.ts";
 
@@ -21,12 +21,14 @@ export async function digestContent(
   { database, settings }: Pick<Services, "database" | "settings">,
   mail: NotificationMail,
 ): Promise<Content | null> {
-  const notifications = oncePerConversation(await readMailed(database, mail.id));
+  const { named, more } = await readMailed(database, mail.id);
+  const notifications = oncePerConversation(named);
   const tasks = await readNewTasks(database, mail);
   if (notifications.length + tasks.length === 0) return null;
   const shown = tasks.slice(0, MAX_TASKS);
+  const count = notifications.length + more;
   const counts = [
-    notifications.length > 0 && `${notifications.length} notification${notifications.length === 1 ? "" : "s"}`,
+    count > 0 && `${count} notification${count === 1 ? "" : "s"}`,
     tasks.length > 0 &&
       `${shown.length}${tasks.length > MAX_TASKS ? " or more" : ""} new task${tasks.length === 1 ? "" : "s"}`,
   ].filter((part) => part !== false);
@@ -34,7 +36,7 @@ export async function digestContent(
   return {
     subject: `Your day on Rebid: ${counts.join(", ")}`,
     heading: `Your day on Rebid: ${counts.join(", ")}`,
-    paragraphs: [],
+    paragraphs: wordsOfMore(more),
     items: [
       ...notifications.map((one) => itemOf(one, publicUrl)),
       ...shown.map(({ id, title, maxBudgetCents }) => ({

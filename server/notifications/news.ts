@@ -27,6 +27,10 @@ export async function mailNews(
   await database.transaction(async (tx) => {
     // Another job may do the same for this person. A statement of its own, so that the next one sees what that has done.
     await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('news:' || ${userId}, 0))`);
+    const { count, firstAt } = await readHour(tx, userId);
+    const hourIsOver = new Date(Date.parse(firstAt) + HOUR_MS);
+    // Nothing is read that is not mailed now, so that a flood costs its own rows only.
+    if (count >= MAX_NEWS_PER_HOUR) return hold(tx, userId, hourIsOver);
     const pending = await readPending(tx, userId);
     const moot = pending.filter(({ isMoot }) => isMoot).map(({ id }) => id);
     await tx.query(sql`UPDATE notifications SET mail = NULL WHERE id = ANY (${moot}::uuid[])`);
@@ -35,11 +39,9 @@ export async function mailNews(
     const held = idsOf("held");
     const mails = [...(held.length > 0 ? [held] : []), ...idsOf("now").map((id) => [id])];
     if (mails.length === 0) return;
-    const { count, firstAt } = await readHour(tx, userId);
-    const now = mails.slice(0, Math.max(0, MAX_NEWS_PER_HOUR - count));
+    const now = mails.slice(0, MAX_NEWS_PER_HOUR - count);
     for (const ids of now) await addNews(tx, userId, ids);
-    const later = mails.slice(now.length).flat();
-    if (later.length > 0) await hold(tx, userId, later, new Date(Date.parse(firstAt) + HOUR_MS));
+    if (mails.length > now.length) await hold(tx, userId, hourIsOver);
   });
 }
 
@@ -82,8 +84,9 @@ async function addNews(tx: Transaction, userId: string, ids: readonly string[]):
   await addJob(tx, "sendNotificationMail", { mailId: mail.id });
 }
 
-/** Keeps what is too much for this hour until it is over. */
-async function hold(tx: Transaction, userId: string, ids: readonly string[], until: Date): Promise<void> {
-  await tx.query(sql`UPDATE notifications SET mail = 'held' WHERE id = ANY (${ids}::uuid[])`);
+/** Keeps what is still to be mailed until the hour is over. */
+async function hold(tx: Transaction, userId: string, until: Date): Promise<void> {
+  await tx.query(sql`
+    UPDATE notifications SET mail = 'held' WHERE user_id = ${userId}::uuid AND mail = 'now' AND mail_id IS NULL`);
   await addJob(tx, "mailNews", { userId }, { runAt: until, key: `held news:${userId}` });
 }

@@ -1,7 +1,7 @@
 import type { LogEvent } from "../schemas/event.ts";
 import type { NotificationKind } from "../schemas/notification.ts";
 import { aboutKind, type Content } from "./compose.ts";
-import type { MailedNotification } from "./mailed.ts";
+import type { MailedNotification, MailedNotifications } from "./mailed.ts";
 import { askOf, wordsOf } from "./words.ts";
 
 /** What the button of a mail about one event says. */
@@ -29,8 +29,8 @@ function whyOf({ event, userId, kind }: MailedNotification): string {
 }
 
 /** A mail about one notification, or about those that were too many for an hour. */
-export function newsContent(notifications: readonly MailedNotification[], publicUrl: string): Content {
-  const [one, ...others] = notifications;
+export function newsContent(notifications: MailedNotifications, publicUrl: string): Content {
+  const [one, ...others] = notifications.named;
   if (one === undefined) throw new Error("a mail without news");
   if (others.length > 0) return manyContent(notifications, publicUrl);
   const { title, text, path } = wordsOf(one.event, one);
@@ -46,19 +46,22 @@ export function newsContent(notifications: readonly MailedNotification[], public
   };
 }
 
-function manyContent(notifications: readonly MailedNotification[], publicUrl: string): Content {
-  const kinds = new Set<NotificationKind>(notifications.map(({ kind }) => kind));
-  const heading = `${notifications.length} more notifications`;
+function manyContent({ named, more }: MailedNotifications, publicUrl: string): Content {
+  const kinds = new Set<NotificationKind>(named.map(({ kind }) => kind));
+  const heading = `${named.length + more} more notifications`;
   return {
     subject: heading,
     heading,
-    paragraphs: ["Much happened within an hour, so the rest comes in one mail."],
-    items: notifications.map((one) => itemOf(one, publicUrl)),
+    paragraphs: ["Much happened within an hour, so the rest comes in one mail.", ...wordsOfMore(more)],
+    items: named.map((one) => itemOf(one, publicUrl)),
     button: { label: "Open your inbox", url: `${publicUrl}/app/notifications` },
     why: "You get this mail because these concern you, and mails about them come at once, but at most six in an hour.",
     stops: [...kinds],
   };
 }
+
+/** Where those are that a mail does not name. */
+export const wordsOfMore = (more: number): string[] => (more === 0 ? [] : [`Your inbox has ${more} more.`]);
 
 /** A notification among others. */
 export function itemOf(notification: MailedNotification, publicUrl: string): Content["items"][number] {

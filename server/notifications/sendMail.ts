@@ -67,7 +67,7 @@ function contentOf(services: Sender, mail: NotificationMail): Promise<Content | 
 
 async function newsOf(services: Sender, mail: NotificationMail): Promise<Content | null> {
   const left = await readMailed(services.database, mail.id);
-  return left.length === 0 ? null : newsContent(left, services.settings.publicUrl);
+  return left.named.length === 0 ? null : newsContent(left, services.settings.publicUrl);
 }
 
 async function end(connection: Connection, mailId: string, sent: boolean): Promise<void> {

@@ -233,6 +233,33 @@ test("six mails an hour, and one with the rest when the hour is over", async () 
   expect(mails[6]?.text.match(/New bid of \$80\.00 on “Translate page/g)).toHaveLength(3);
 });
 
+test("in a flood, what is held is written once, and the mail names some and counts the rest", async () => {
+  const [owner, worker] = [await createReachable(service, { cents: 90_000 }), await createReachable(service)];
+  const { database } = service.services;
+  const bid = await placeBid(worker, (await postTask(owner)).id);
+  const change = () => worker.patch(`/bids/${bid.id}`, { notes: "Again." });
+  for (let times = 0; times < 6; times++) {
+    await change();
+    await mailsOf(owner);
+  }
+  const versions = () =>
+    database.query(sql`
+      SELECT id, xmin::text AS version FROM notifications WHERE user_id = ${owner.id}::uuid AND mail = 'held' ORDER BY id`);
+  await change();
+  await mailsOf(owner);
+  const held = await versions();
+  expect(held).toHaveLength(2);
+  for (let times = 0; times < 55; times++) await change();
+  await mailsOf(owner);
+  expect((await versions()).slice(0, 2)).toEqual(held);
+  await database.query(sql`
+    UPDATE notification_mails SET created_at = created_at - interval '1 hour' WHERE user_id = ${owner.id}::uuid`);
+  const last = (await mailsOf(owner)).at(-1);
+  expect(last?.subject).toBe("57 more notifications");
+  expect(last?.text).toContain("Your inbox has 7 more.");
+  expect(last?.text.match(/Again|changed/g)?.length ?? 0).toBeGreaterThan(0);
+});
+
 describe("a digest", () => {
   const at = (iso: string) => clockOf(() => new Date(iso));
 
