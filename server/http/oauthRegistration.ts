@@ -3,6 +3,8 @@ import type { RequestHandler } from "express";
 import { ZodError } from "zod";
 import { readClient } from "../auth/oauth/clients.ts";
 import { Records } from "../auth/oauth/records.ts";
+import { findUnacceptable } from "../schemas/inputBounds.ts";
+import type { InputIssue } from "../schemas/inputIssue.ts";
 import type { Services } from "../services.ts";
 import { sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
@@ -18,6 +20,10 @@ export function registerClient(services: Services): RequestHandler {
   const clients = new Records("Client", { ...services, publicUrl: services.settings.publicUrl });
   return async (request, response) => {
     const given = parseJson((await readJsonText(request, response)) ?? "", "The body");
+    const refuse = (error: string, { path, message }: InputIssue) =>
+      sendJson(response, { status: 400, body: JSON.stringify({ error, error_description: `${path}: ${message}` }) });
+    const [unacceptable] = findUnacceptable(given);
+    if (unacceptable) return refuse("invalid_client_metadata", unacceptable);
     try {
       const clientId = randomUUID();
       const asked = { ...Object(given), token_endpoint_auth_method: "none", client_secret: undefined };
@@ -29,8 +35,7 @@ export function registerClient(services: Services): RequestHandler {
       if (!(error instanceof ZodError)) throw error;
       const [issue] = error.issues;
       const code = issue?.path[0] === "redirect_uris" ? "invalid_redirect_uri" : "invalid_client_metadata";
-      const body = { error: code, error_description: `${issue?.path.join(".")}: ${issue?.message}` };
-      sendJson(response, { status: 400, body: JSON.stringify(body) });
+      refuse(code, { path: issue?.path.join(".") ?? "", message: issue?.message ?? "" });
     }
   };
 }

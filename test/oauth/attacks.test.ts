@@ -179,3 +179,17 @@ test("an endpoint of the protocol answers JSON without a stack, also to nonsense
   expect(await page.text()).not.toContain("<script>");
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
 });
+
+test("text that the database cannot store is a bad request, wherever a client sends it", async () => {
+  const begun = new Browser(service.url);
+  const begin = { ...asked(), challenge: challengeOf(verifierOf()) };
+  for (const changes of [{ state: "a\0b" }, { scope: "task:write \0" }]) {
+    const answer = await begun.authorize({ ...begin, ...changes });
+    const said = answer.status === 303 ? errorOf(answer) : answer.status;
+    expect([400, "invalid_request", "invalid_scope"], JSON.stringify(changes)).toContain(said);
+  }
+  for (const path of ["/oauth/device", "/oauth/token"]) {
+    const form = { client_id: app.client_id, scope: "bid:write\0", resource: service.url, grant_type: "a\0b" };
+    expect((await postForm(service.url, path, form)).status, path).toBe(400);
+  }
+});

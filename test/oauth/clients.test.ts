@@ -223,3 +223,11 @@ test("nobody registers unless the operator has opened it; then without a secret,
   const refused = await rest(open.url, "POST", "/oauth/register", { body: wrong });
   expect([refused.status, refused.body.error]).toEqual([400, "invalid_redirect_uri"]);
 });
+
+test("what the database cannot store registers nobody", async () => {
+  for (const name of ["a\0b", "a\ud800b"]) {
+    const body = { client_name: name, redirect_uris: ["https://app.example/cb"] };
+    const answer = await rest(open.url, "POST", "/oauth/register", { body });
+    expect([answer.status, answer.body.error]).toEqual([400, "invalid_client_metadata"]);
+  }
+});

@@ -1,5 +1,6 @@
 import { type Adapter, type AdapterPayload, errors } from "oidc-provider";
 import type { Clock } from "../../gateways/clock.ts";
+import { findUnacceptable } from "../../schemas/inputBounds.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import { hashOf } from "./accessTokens.ts";
 import { findGrant, revokeGrant } from "./grants.ts";
@@ -35,6 +36,9 @@ export class Records implements Adapter {
     // A browser's session is the service's own, and a grant is a key.
     if (this.#kind === "Session" || this.#kind === "Grant") return;
     const { jti: _, userCode, returnTo: __, exp: ___, ...kept } = payload;
+    // It has what the client has sent, such as a `state`.
+    const [unacceptable] = findUnacceptable(kept);
+    if (unacceptable) throw new errors.InvalidRequest(unacceptable.message);
     const expiresAt = new Date(this.#options.clock.now().getTime() + expiresIn * 1000).toISOString();
     await this.#options.database.query(sql`
       INSERT INTO oauth_records (kind, hash, key_id, user_code_hash, payload, expires_at)
