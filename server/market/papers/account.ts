@@ -52,22 +52,33 @@ export async function exportAccount(
   return { exportedAt: timestampOf(clock.now()), ...profile, ...lists, nextPart } as unknown as AccountExport;
 }
 
-/** Returns everything about a user as one document, whatever its size. */
-export async function wholeAccount(
+/** Everything about a user as the text of one JSON document, whatever its size, in pieces: it is never in memory as records. */
+export async function* wholeAccount(
   services: { readonly database: Connection; readonly clock: { now(): Date } },
   userId: string,
-): Promise<AccountExport> {
+): AsyncGenerator<string> {
   // Parsed part by part, which drops what is not public, so that nothing else waits for long.
   const nextOf = async (after: ExportPosition | null) =>
     PublicExport.parse(await exportAccount(services, userId, after));
-  const whole = await nextOf(null);
-  while (whole.nextPart !== null) {
-    const part = await nextOf(readPosition(whole.nextPart));
-    // The same name is the same list in both.
-    for (const name of exportListNames) (whole[name] as unknown[]).push(...part[name]);
-    whole.nextPart = part.nextPart;
+  let part = await nextOf(null);
+  const isList = (name: string) => exportListNames.some((list) => list === name);
+  const others = Object.entries({ ...part, nextPart: null }).filter(([name]) => !isList(name));
+  yield JSON.stringify(Object.fromEntries(others)).slice(0, -1);
+  for (const list of exportListNames) {
+    yield `,"${list}":[`;
+    for (let between = ""; ; ) {
+      if (part[list].length > 0) {
+        yield between + JSON.stringify(part[list]).slice(1, -1);
+        between = ",";
+      }
+      // Parts follow the order of the lists.
+      const position = part.nextPart === null ? null : readPosition(part.nextPart);
+      if (position?.list !== list) break;
+      part = await nextOf(position);
+    }
+    yield "]";
   }
-  return whole;
+  yield "}";
 }
 
 async function* rowsOf(connection: Connection, userId: string, start: ExportPosition | null) {

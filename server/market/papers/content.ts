@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../../services.ts";
+import type { Connection } from "../../store/connection.ts";
 import { wholeAccount } from "./account.ts";
 import type { PendingExport } from "./exports.ts";
-import { ledgerAsCsv, readEntries } from "./ledger.ts";
+import { ledgerAsText } from "./ledger.ts";
 import { receiptPaper, statementPaper } from "./papers.ts";
 import { makePdf } from "./pdf/makePdf.ts";
 import { numberReceipts, type Receipt, type ReceiptSubject, readReceipt } from "./receipts.ts";
@@ -24,11 +25,12 @@ export async function contentOf(services: Services, wanted: PendingExport): Prom
   });
   switch (kind) {
     case "ledger": {
-      const entries = await database.snapshot((snapshot) => readEntries(snapshot, userId));
-      return file(`ledger-${today}`, format === "csv" ? ledgerAsCsv(entries) : JSON.stringify({ entries }));
+      const as = format === "csv" ? "csv" : "json";
+      const read = (snapshot: Connection) => bytesOf(ledgerAsText(snapshot, userId, as));
+      return file(`ledger-${today}`, await database.snapshot(read));
     }
     case "account":
-      return file(`account-${today}`, JSON.stringify(await wholeAccount(services, userId)));
+      return file(`account-${today}`, await bytesOf(wholeAccount(services, userId)));
     case "receipt": {
       const receipt = await numberedReceipt(services, wanted);
       const content = format === "pdf" ? await makePdf(receiptPaper(receipt, settings)) : JSON.stringify({ receipt });
@@ -43,6 +45,13 @@ export async function contentOf(services: Services, wanted: PendingExport): Prom
       return file(`statement-${month}`, await makePdf(await statementPaper(services, userId, statement)));
     }
   }
+}
+
+/** A file may be larger than the longest string, and than what is left for records: its bytes are outside of the heap. */
+async function bytesOf(text: AsyncIterable<string>): Promise<Uint8Array> {
+  const pieces: Buffer[] = [];
+  for await (const piece of text) pieces.push(Buffer.from(piece));
+  return Buffer.concat(pieces);
 }
 
 const NUMBERED_WITHIN_MS = 5_000;

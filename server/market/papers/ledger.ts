@@ -1,13 +1,12 @@
 import { LedgerEntry } from "../../schemas/ledgerEntry.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { csvOf } from "./csv.ts";
+import { csvOf, csvRows } from "./csv.ts";
 
 /** Small enough that other requests do not wait while a page is read. */
 const PAGE = 2_000;
 
 /** Reads all entries of a wallet, newest first, page by page. */
-export async function readEntries(connection: Connection, userId: string): Promise<LedgerEntry[]> {
-  const pages: LedgerEntry[][] = [];
+async function* readPages(connection: Connection, userId: string): AsyncGenerator<LedgerEntry[]> {
   let page: LedgerEntry[];
   let before = "infinity";
   do {
@@ -17,16 +16,25 @@ export async function readEntries(connection: Connection, userId: string): Promi
       FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
       WHERE e.user_id = ${userId}::uuid AND e.bucket IN ('available', 'held') AND e.created_at < ${before}::timestamptz
       ORDER BY e.created_at DESC LIMIT ${PAGE}`);
-    pages.push(page);
+    yield page;
     before = page.at(-1)?.createdAt ?? before;
   } while (page.length === PAGE);
-  return pages.flat();
 }
 
 const columns = Object.keys(LedgerEntry.shape) as (keyof LedgerEntry)[]; // the keys of a literal are its type's keys
 
-export const ledgerAsCsv = (entries: readonly LedgerEntry[]): string =>
-  csvOf(
-    columns,
-    entries.map((entry) => columns.map((column) => entry[column])),
-  );
+/** All entries of a wallet, newest first, as a file's text, in pieces. */
+export async function* ledgerAsText(
+  connection: Connection,
+  userId: string,
+  format: "csv" | "json",
+): AsyncGenerator<string> {
+  let between = "";
+  yield format === "csv" ? csvOf(columns, []) : '{"entries":[';
+  for await (const page of readPages(connection, userId)) {
+    if (format === "csv") yield csvRows(page.map((entry) => columns.map((column) => entry[column])));
+    else if (page.length > 0) yield between + JSON.stringify(page).slice(1, -1);
+    between = ",";
+  }
+  if (format === "json") yield "]}";
+}

@@ -2,12 +2,11 @@ import type { ExportRecord } from "../../schemas/export.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
-import { type Lease, takeLease, timeOf } from "../../store/lease.ts";
+import { extendingLease, type Lease, takeLease, timeOf } from "../../store/lease.ts";
 import { logFailure } from "../../store/logFailure.ts";
 import { contentOf } from "./content.ts";
 import { exportColumns, mimeTypes, type PendingExport, storageKeyOf } from "./exports.ts";
 
-/** Longer than a file takes. Should one take longer, another process makes the same file again. */
 const LEASE_SECONDS = 180;
 const MAX_ATTEMPTS = 5;
 
@@ -28,13 +27,16 @@ export async function makeExport(services: Services, { exportId }: JobPayload<"m
                    payout_id AS "payoutId", attempts`,
   });
   if (pending === null) return;
+  const mine = sql`id = ${exportId}::uuid AND status = 'pending' AND attempts = ${pending.attempts}`;
   try {
     if (pending.attempts > MAX_ATTEMPTS) throw new Error("it was begun five times, and never ended");
-    const { fileName, content } = await contentOf(services, pending);
-    await storage.write(storageKeyOf(exportId), mimeTypes[pending.format], content);
-    if (!(await recordReady(services, pending, { fileName, bytes: content.length }))) {
-      await storage.delete(storageKeyOf(exportId));
-    }
+    await extendingLease(services, lease, mine, async () => {
+      const { fileName, content } = await contentOf(services, pending);
+      await storage.write(storageKeyOf(exportId), mimeTypes[pending.format], content);
+      if (!(await recordReady(services, pending, { fileName, bytes: content.length }))) {
+        await storage.delete(storageKeyOf(exportId));
+      }
+    });
   } catch (error) {
     logFailure(log, error, { exportId }, "an export could not be made");
     await recordFailure(services, pending);
@@ -64,7 +66,7 @@ async function recordFailure({ database }: Services, { id, attempts }: PendingEx
   await database.query(sql`
     UPDATE exports SET status = ${attempts >= MAX_ATTEMPTS ? "failed" : "pending"},
            due_at = ${now} + make_interval(secs => ${4 ** attempts}::int)
-    WHERE id = ${id}::uuid AND status = 'pending'`);
+    WHERE id = ${id}::uuid AND status = 'pending' AND attempts = ${attempts}`);
 }
 
 /** Returns exports that a lost or failed job has left. */

@@ -219,3 +219,24 @@ test("closing the account ends its exports, also one whose file is being made", 
   const left = await service.services.database.query(sql`SELECT FROM exports WHERE user_id = ${person.id}::uuid`);
   expect(left).toEqual([]);
 });
+
+test("a whole account is one document with what its parts have, however large", async () => {
+  const person = await createPerson(service, { cents: 500_000 });
+  for (let count = 0; count < 14; count++) await postTask(person, { description: "x".repeat(20_000) });
+  const parts: Record<string, unknown>[] = [];
+  for (let after: unknown = ""; after !== null; after = parts.at(-1)?.nextPart) {
+    parts.push(
+      (await person.get(`/auth/export${after === "" ? "" : `?after=${encodeURIComponent(`${after}`)}`}`)).body,
+    );
+  }
+  expect(parts.length).toBeGreaterThan(1);
+  const { text } = await take(person, { kind: "account", format: "json" });
+  const whole: Record<string, unknown> = JSON.parse(text);
+  const joined = Object.entries(parts[0] ?? {}).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? parts.flatMap((part) => part[name]) : value,
+  ]);
+  // The export itself is newer than its parts.
+  const ignored = { exportedAt: "", nextPart: null, exports: [] };
+  expect({ ...whole, ...ignored }).toEqual({ ...Object.fromEntries(joined), ...ignored });
+});
