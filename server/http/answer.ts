@@ -175,7 +175,8 @@ function leftOf(response: Response): AbortSignal {
   return left.signal;
 }
 
-function createLimits(
+/** The limits of one request, which `countUnserved` then knows too. */
+export function createLimits(
   services: Services,
   request: Request,
   response: Response,

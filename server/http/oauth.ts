@@ -7,11 +7,10 @@ import { paths } from "../auth/oauth/metadata.ts";
 import { askedScopes, openAuthorizationServer } from "../auth/oauth/provider.ts";
 import { resourceOf } from "../auth/oauth/resources.ts";
 import { ApiError } from "../errors.ts";
-import { limitsOf } from "../limits/limiter.ts";
 import type { RateGroup } from "../limits/policies.ts";
 import type { Services } from "../services.ts";
 import type { Context } from "../trpc.ts";
-import { answer, clientOf, sendJson } from "./answer.ts";
+import { answer, clientOf, createLimits, sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
 import { oauthErrorPage } from "./oauthErrorPage.ts";
 import { registerClient } from "./oauthRegistration.ts";
@@ -48,10 +47,10 @@ export function oauthApi(services: Services): Router {
 }
 
 /** The endpoints of the protocol have no user: they count against the address. */
-function counted({ limiter }: Services, group: RateGroup): RequestHandler {
+function counted(services: Services, group: RateGroup): RequestHandler {
   return async (request, response, next) => {
     const { address } = clientOf(request, response);
-    await limitsOf(limiter, { address, userId: null }, (headers) => void response.set(headers)).count({ group });
+    await createLimits(services, request, response, { address, principal: null }).count({ group });
     next();
   };
 }

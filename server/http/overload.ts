@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { type CallTurns, Turns, turnsOf } from "../turns.ts";
 import { hasBody } from "./body.ts";
+import { callNamesOf, isRpcPath, MAX_BATCH_SIZE } from "./paths.ts";
 import { sendError } from "./sendError.ts";
 
 /** How much one API process takes on before it responds with `unavailable`. Source: docs/contract.md "Errors". */
@@ -38,7 +39,6 @@ const defaultLimits: OverloadLimits = {
 
 /** A request whose body arrives this slowly is not counted until it is complete: it makes no work yet. */
 const SLOW_BODY_MS = 1_000;
-const MAX_CALLS_PER_REQUEST = 20;
 
 /** What is under way in one process. */
 export interface Load {
@@ -133,11 +133,8 @@ export function turnsFor(response: Response, caller: string): CallTurns {
   return turnsOf(turns, { name: caller, calls, ...allowed }, () => idle(1));
 }
 
-const isRpc = ({ path }: Request) => path.startsWith("/trpc/");
-
-/** The number of calls in a request: a batch of typed RPC has several, with commas between their names. */
-const callsOf = (request: Request) =>
-  isRpc(request) ? Math.min(request.path.split(",").length, MAX_CALLS_PER_REQUEST) : 1;
+/** The number of calls in a request: a batch of typed RPC has several. */
+const callsOf = ({ path }: Request) => (isRpcPath(path) ? Math.min(callNamesOf(path).length, MAX_BATCH_SIZE) : 1);
 
 /** Whether the client may still be sending a body that we are going to read. */
 const takesBody = (request: Request) => request.method !== "GET" && request.method !== "HEAD" && hasBody(request);

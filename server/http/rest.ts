@@ -12,7 +12,8 @@ import { answer, countUnserved, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { sendEventStream } from "./eventStream.ts";
 import type { CallOperation } from "./openApiCall.ts";
-import { collectRoutes, decodeEscapes, type Route, type Target, targetFinder } from "./routes.ts";
+import { decodeEscapes } from "./paths.ts";
+import { collectRoutes, type Route, type Target, targetFinder } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { SharedAnswers } from "./sharedAnswers.ts";
 

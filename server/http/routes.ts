@@ -5,6 +5,7 @@ import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
 import { namesOf, type ProcedureNames } from "../schemas/names.ts";
 import { inputsOf } from "./coercion.ts";
+import { decodeEscapes } from "./paths.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
 export interface Route {
@@ -101,15 +102,6 @@ function parseTarget(url: string): Omit<Target, "routes"> | null {
   if (/\/\.\.?(\/|$)/.test(path)) return null;
   // A trailing slash names the same operation.
   return { path: path.replace(/([^/])\/$/, "$1"), search: search.slice(1) };
-}
-
-/** Returns null for a broken % escape. */
-export function decodeEscapes(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Returns the noun that a procedure belongs to, such as `tasks`. */

@@ -11,10 +11,8 @@ import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { answer, countUnserved, createContext, sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
+import { callNamesOf, MAX_BATCH_SIZE } from "./paths.ts";
 import { errorHeaders } from "./sendError.ts";
-
-/** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */
-const MAX_BATCH_SIZE = 20;
 
 /** Serves tRPC. Bodies pass the same checks as over REST. */
 export function rpcApi(router: AppRouter, services: Services): Router {
@@ -33,7 +31,7 @@ function answerCalls(router: AppRouter, services: Services): RequestHandler {
   const procedures: Record<string, unknown> = router._def.procedures;
 
   return async (request, response, next) => {
-    const path = decoded(request.path.slice(1));
+    const path = callNamesOf(request.path.slice(1)).join();
     const type = Object.hasOwn(procedures, path) ? definitionOf(procedures[path]).type : null;
     if (type === "subscription") return stream(request, response, next);
     const { batch, connectionParams } = request.query;
@@ -103,22 +101,13 @@ function headOf(errors: TRPCError[], calls: number, type: ProcedureType | "unkno
   return { status: [...statuses][0] ?? 500, headers: { ...headers, ...errorHeaders(...failures) } };
 }
 
-/** tRPC decodes names in the same way. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return path;
-  }
-}
-
 /** Names the operation for the metrics: the procedure of a single call, or "batch". Unknown names are left out. */
 function nameOperation(router: AppRouter): RequestHandler {
   const { procedures } = router._def;
   return (request, response, next) => {
-    const path = request.path.slice(1);
-    if (Object.hasOwn(procedures, path)) response.locals.operation = path;
-    else if (path.includes(",")) response.locals.operation = "batch";
+    const [name = "", ...others] = callNamesOf(request.path.slice(1));
+    if (others.length > 0) response.locals.operation = "batch";
+    else if (Object.hasOwn(procedures, name)) response.locals.operation = name;
     next();
   };
 }
@@ -130,7 +119,8 @@ function nameOperation(router: AppRouter): RequestHandler {
 function countUnservedCalls(router: AppRouter, { method, path, query }: Request): number {
   const procedures: Record<string, unknown> = router._def.procedures;
   const types = method === "GET" ? ["query", "subscription"] : ["mutation"];
-  const names = query.batch === "1" ? path.slice(1).split(",") : [path.slice(1)];
+  const all = callNamesOf(path.slice(1));
+  const names = query.batch === "1" ? all : [all.join()];
   if (names.length > MAX_BATCH_SIZE || query.connectionParams !== undefined) return 1;
   return names.filter(
     (name) => !Object.hasOwn(procedures, name) || !types.includes(definitionOf(procedures[name]).type),
@@ -172,7 +162,7 @@ const checkRequest =
     next();
   };
 
-/** Returns the number of calls in a batch, or undefined for a lone call. tRPC decodes the path before it splits it, too. */
+/** Returns the number of calls in a batch, or undefined for a lone call. */
 function batchSizeOf({ path, query }: Request): number | undefined {
-  return query.batch === "1" ? path.replaceAll(/%2c/gi, ",").split(",").length : undefined;
+  return query.batch === "1" ? callNamesOf(path.slice(1)).length : undefined;
 }

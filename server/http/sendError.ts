@@ -1,7 +1,8 @@
-import type { Request, RequestHandler, Response } from "express";
+import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { currentRequestId } from "../requestId.ts";
 import { errorShape } from "../trpc.ts";
+import { isRpcPath } from "./paths.ts";
 
 /** Returns the headers that the response of failed calls needs. After the longest wait, each of them may be repeated. */
 export function errorHeaders(...errors: readonly ApiError[]): Record<string, string> {
@@ -11,11 +12,11 @@ export function errorHeaders(...errors: readonly ApiError[]): Record<string, str
 
 /** Responds with an error from the catalogue, in the shape that all errors of the request's transport have. */
 export function sendError(response: Response, error: ApiError): void {
-  const body = isRpc(response.req) ? { error: errorShape(error) } : error.toBody(currentRequestId());
+  const body = isRpcPath(response.req.baseUrl + response.req.path)
+    ? { error: errorShape(error) }
+    : error.toBody(currentRequestId());
   response.status(error.status).set(errorHeaders(error)).json(body);
 }
-
-const isRpc = ({ baseUrl, path }: Request) => /^\/trpc(\/|$)/i.test(baseUrl + path);
 
 /** Responds with 405, and lists the methods that the path supports in `Allow`. HEAD works wherever GET does. */
 export function sendMethodNotAllowed(response: Response, methods: readonly string[]): void {

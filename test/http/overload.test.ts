@@ -64,8 +64,11 @@ async function serveWith(limits: Partial<OverloadLimits>): Promise<string> {
 }
 
 /** The number of calls that wait for a turn. */
-async function turnWaits(url: string): Promise<number> {
-  return Number(/^rebid_calls_waiting (\d+)$/m.exec((await rest(url, "GET", "/metrics")).text)?.[1]);
+const turnWaits = (url: string) => figure(url, "rebid_calls_waiting");
+const callsUnderWay = (url: string) => figure(url, "rebid_calls_underway");
+
+async function figure(url: string, name: string): Promise<number> {
+  return Number(new RegExp(`^${name} (-?\\d+)$`, "m").exec((await rest(url, "GET", "/metrics")).text)?.[1]);
 }
 
 /** Polls until a figure is reached, for longer than a busy machine needs. */
@@ -77,10 +80,10 @@ const edits = (count: number, url?: string) => Array.from({ length: count }, () 
 const statusesOf = async (answers: Promise<Answer>[]) => (await Promise.all(answers)).map(({ status }) => status);
 
 /** A batch of typed RPC calls that each edit the task. */
-async function editInBatch(calls: number): Promise<number> {
-  const paths = Array(calls).fill("tasks.update").join(",");
+async function editInBatch(calls: number, comma = ",", mount = "trpc"): Promise<number> {
+  const paths = Array(calls).fill("tasks.update").join(comma);
   const input = { id: taskId, description: "Again." };
-  const response = await fetch(`${service.url}/trpc/${paths}?batch=1`, {
+  const response = await fetch(`${service.url}/${mount}/${paths}?batch=1`, {
     method: "POST",
     headers: { "content-type": "application/json", ...buyer.session },
     body: JSON.stringify(Object.fromEntries(Array.from({ length: calls }, (_, index) => [index, input]))),
@@ -131,12 +134,15 @@ test("a caller has four lone reads under way, and of a batch two", async () => {
 
 test("the calls of a batch take their turns one by one", async () => {
   await lockTask();
-  const batches = [editInBatch(20), editInBatch(20)];
+  const batches = [editInBatch(20), editInBatch(20, "%2C"), editInBatch(20, ",", "TRPC")];
   await reaches(lockWaits, 2);
+  await reaches(() => turnWaits(service.url), 60 - 2);
+  // Those that wait are not under way, and no fewer: a batch counts as its calls, however its address is written.
+  expect(await callsUnderWay(service.url)).toBe(2);
   expect((await other.get("/wallet")).status).toBe(200);
   expect(await lockWaits()).toBe(2);
   await locker.query("COMMIT");
-  expect(await Promise.all(batches)).toEqual([20, 20]);
+  expect(await Promise.all(batches)).toEqual([20, 20, 20]);
 });
 
 test("beyond the calls that may wait, and after the time that they may, the response is 503 with Retry-After", async () => {

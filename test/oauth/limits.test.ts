@@ -12,4 +12,5 @@ test("an address has 60 requests a minute for tokens and devices together, whoev
   expect(refused).toHaveLength(10);
   expect(refused[0]?.body).toMatchObject({ error: "rate_limited" });
   expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(refused[0]?.headers.get("ratelimit")).toMatch(/^"tokens";r=0/);
 });
