@@ -35,7 +35,7 @@ export interface Context extends Services {
   readonly limits: RequestLimits;
   readonly client: Client;
   /** Whether the request comes from a page that is neither the service's own nor an app's. */
-  readonly isForeign: boolean;
+  readonly isForeignPage: boolean;
   /** What the calls of the request wait for. */
   readonly turns: CallTurns;
   /**
@@ -66,7 +66,7 @@ export type CallerContext = Context &
     readonly pause: Pause;
   };
 
-/** Creates a context without HTTP, for tests and commands. */
+/** Creates a context of no request: for tests, commands and answers that are shared. */
 export function buildContext(
   services: Services,
   principal: Principal | null,
@@ -79,7 +79,7 @@ export function buildContext(
     ...options,
     principal,
     limits: unlimited,
-    isForeign: false,
+    isForeignPage: false,
     client: { address: "local", userAgent: null, left },
     callerLeft: () => left,
     turns: unlimitedTurns,

@@ -6,7 +6,7 @@ import type { Principal } from "./principal.ts";
 
 /**
  * Locks the caller's user like `lockUser`, before something is added that outlives the session, such as a key. Also throws
- * `unauthenticated` if the caller's session or key has ended since the request was authenticated: whoever had to be locked
+ * `unauthenticated` if the caller's session or key was ended, as by signing out, since the request was authenticated: whoever had to be locked
  * out by a new password must not stay because a request of theirs was under way. A session cannot end before the transaction.
  */
 export async function lockCaller(tx: Transaction, principal: Principal): Promise<void> {

@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../gateways/clock.ts";
-import { type Connection, join, queryOne, sql } from "../store/connection.ts";
+import { type Connection, join, NIL_UUID, queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { endSessions } from "./sessions.ts";
 import { decryptSecret, encryptSecret, generateRecoveryCodes, hashRecoveryCode, stepOfCode } from "./totp.ts";
@@ -16,8 +16,6 @@ interface FactorServices {
 const FREE_ATTEMPTS = 5;
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
-
-const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
 const isTotpCode = (code: string) => /^\d{6}$/.test(code);
 /** Authenticator apps show the digits in two groups, and people copy the blank between them. */

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { ApiError } from "../errors.ts";
+import { NIL_UUID } from "../store/connection.ts";
 
 /**
  * A point of the log: behind the event at `position`. At position 0, before the first one, there is no event. A point is good
@@ -28,7 +29,6 @@ export interface Cursors {
   decrypt(text: string, field?: CursorField): SentPosition;
 }
 
-export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 const PLACE_BYTES = 24;
 const SALT_BYTES = 16;
 const TAG_BYTES = 16;

@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { type LogEvent, type LogEventType, typesOfOneKey } from "../schemas/event.ts";
-import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
-import { type CursorField, type Cursors, type LogPosition, NIL_UUID, notACursor, type SentPosition } from "./cursor.ts";
+import { type Connection, empty, NIL_UUID, queryOne, type Sql, sql } from "../store/connection.ts";
+import { type CursorField, type Cursors, type LogPosition, notACursor, type SentPosition } from "./cursor.ts";
 
 /** An event with its position in the log. */
 export interface LoggedEvent extends LogPosition {

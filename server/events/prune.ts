@@ -1,5 +1,5 @@
 import type { Clock } from "../gateways/clock.ts";
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, NIL_UUID, sql } from "../store/connection.ts";
 import { deleteInBatches } from "../store/retention.ts";
 
 const KEPT_DAYS = 30;
@@ -33,7 +33,7 @@ export async function pruneEvents({ database, clock }: { database: Connection; c
       ORDER BY id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
     RETURNING 1`,
   );
-  let after = "00000000-0000-0000-0000-000000000000";
+  let after = NIL_UUID;
   for (;;) {
     const last = await pruneUnused(database, after, firstId);
     if (last === null) return;

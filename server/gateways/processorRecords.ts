@@ -3,6 +3,12 @@
  * are epoch seconds.
  */
 
+/**
+ * How long a call to the processor may be repeated with its key. Stripe forgets keys after 24 hours, and would then do it again;
+ * two hours are the margin.
+ */
+export const PROCESSOR_KEY_HOURS = 22;
+
 export interface CheckoutSession {
   id: string;
   /** Where the person pays; null once the session is closed. */

@@ -67,7 +67,7 @@ export function sendJson(
 const limitsByRequest = new WeakMap<Request, RequestLimits>();
 
 /**
- * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
+ * Creates the context of one HTTP request, the same for every transport. Throws `forbidden` for a request that another
  * site's page makes with the session cookie.
  */
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
@@ -95,7 +95,7 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
-    isForeign: isForeignPage(request, settings),
+    isForeignPage: isForeignPage(request, settings),
     callerLeft,
     turns: turnsFor(response, principal?.userId ?? client.address),
     ...(idempotencyKey !== undefined && { idempotencyKey }),

@@ -22,7 +22,7 @@ export interface RequestLimits {
   count(call: { group: RateGroup; hashesPassword?: boolean }): Promise<void>;
 }
 
-/** For calls without HTTP. */
+/** For calls that are not counted: without HTTP, or counted before. */
 export const unlimited: RequestLimits = { counted: true, count: async () => {} };
 
 /**

@@ -1,6 +1,5 @@
-import { NIL_UUID } from "../events/cursor.ts";
 import type { Services } from "../services.ts";
-import { queryOne, sql } from "../store/connection.ts";
+import { NIL_UUID, queryOne, sql } from "../store/connection.ts";
 import type { Database } from "../store/database.ts";
 import type { JobPayload } from "../store/jobPayloads.ts";
 import { addJobs } from "../store/queue.ts";

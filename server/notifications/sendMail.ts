@@ -1,6 +1,7 @@
 import type { Services } from "../services.ts";
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, type Sql, sql } from "../store/connection.ts";
 import type { JobPayload } from "../store/jobPayloads.ts";
+import { type Lease, releaseLease, takeLease } from "../store/lease.ts";
 import { addJob } from "../store/queue.ts";
 import { type Content, compose } from "./compose.ts";
 import { digestContent } from "./digestContent.ts";
@@ -9,7 +10,13 @@ import { newsContent } from "./newsContent.ts";
 import { reminderContent } from "./reminders.ts";
 
 /** Longer than a mail server may take to respond. */
-const LEASE_MS = 60_000;
+const LEASE_SECONDS = 60;
+/** One process sends a mail; if it dies, another does. */
+export const sending: Lease = { table: sql`notification_mails`, column: sql`leased_until`, seconds: LEASE_SECONDS };
+
+interface LeasedMail extends NotificationMail {
+  leasedUntil: string;
+}
 
 type Sender = Pick<Services, "database" | "clock" | "mail" | "settings" | "log">;
 
@@ -23,18 +30,18 @@ export async function sendNotificationMail(
 ): Promise<void> {
   const { database, mail: mails } = services;
   if (mails === null) return;
-  const mail = await lease(database, mailId);
+  const mail = await takeMail(database, mailId);
   if (mail === null) return sendLater(services, mailId);
+  const mine = sql`id = ${mailId}::uuid AND ended_at IS NULL AND leased_until = ${mail.leasedUntil}::timestamptz`;
   try {
     const content = mail.isReachable ? await contentOf(services, mail) : null;
-    if (content === null) return await end(database, mailId, false);
+    if (content === null) return await end(database, mine, false);
     const composed = await compose(services, mail.userId, content);
     const isAccepted = await mails.send({ id: mailId, to: mail.email, ...composed });
     if (!isAccepted) await forgetAddress(services, mail);
-    await end(database, mailId, isAccepted);
+    await end(database, mine, isAccepted);
   } catch (error) {
-    await database.query(sql`
-      UPDATE notification_mails SET leased_until = '-infinity' WHERE id = ${mailId}::uuid AND ended_at IS NULL`);
+    await releaseLease(database, sending, mine);
     throw error;
   }
 }
@@ -43,21 +50,22 @@ export async function sendNotificationMail(
 async function sendLater({ database, clock }: Sender, mailId: string): Promise<void> {
   const open = await database.query(sql`
     SELECT FROM notification_mails WHERE id = ${mailId}::uuid AND ended_at IS NULL`);
-  const runAt = new Date(clock.now().getTime() + LEASE_MS);
+  const runAt = new Date(clock.now().getTime() + LEASE_SECONDS * 1_000);
   if (open.length > 0) await addJob(database, "sendNotificationMail", { mailId }, { runAt, key: `mail:${mailId}` });
 }
 
 /** A suspended user gets the one mail that says so. */
-async function lease(connection: Connection, mailId: string): Promise<NotificationMail | null> {
-  const [mail] = await connection.query<NotificationMail>(sql`
-    UPDATE notification_mails m SET leased_until = clock_timestamp() + ${LEASE_MS} * interval '1 millisecond'
-    FROM users u
-    WHERE m.id = ${mailId}::uuid AND m.ended_at IS NULL AND m.leased_until < clock_timestamp() AND u.id = m.user_id
-    RETURNING m.id, m.user_id AS "userId", m.purpose, m.task_id AS "taskId", m.due_at AS "dueAt", u.email,
-              u.time_zone AS "timeZone",
-              u.closed_at IS NULL AND coalesce(u.email_verified_at <= m.created_at, false) AND (u.suspended_at IS NULL OR EXISTS (
-                SELECT FROM notifications n WHERE n.mail_id = m.id AND n.type = 'account.suspended')) AS "isReachable"`);
-  return mail ?? null;
+const isReachable = sql`
+  u.closed_at IS NULL AND coalesce(u.email_verified_at <= notification_mails.created_at, false) AND (u.suspended_at IS NULL
+    OR EXISTS (SELECT FROM notifications n WHERE n.mail_id = notification_mails.id AND n.type = 'account.suspended'))`;
+
+function takeMail(connection: Connection, mailId: string): Promise<LeasedMail | null> {
+  return takeLease<LeasedMail>(connection, sending, {
+    before: sql`FROM users u`,
+    row: sql`notification_mails.id = ${mailId}::uuid AND ended_at IS NULL AND u.id = user_id`,
+    returning: sql`notification_mails.id, user_id AS "userId", purpose, task_id AS "taskId", due_at AS "dueAt", u.email,
+                   u.time_zone AS "timeZone", ${isReachable} AS "isReachable", leased_until AS "leasedUntil"`,
+  });
 }
 
 function contentOf(services: Sender, mail: NotificationMail): Promise<Content | null> {
@@ -70,9 +78,8 @@ async function newsOf(services: Sender, mail: NotificationMail): Promise<Content
   return left.named.length === 0 ? null : newsContent(left, services.settings.publicUrl);
 }
 
-async function end(connection: Connection, mailId: string, sent: boolean): Promise<void> {
-  await connection.query(sql`
-    UPDATE notification_mails SET ended_at = service_now(), sent = ${sent} WHERE id = ${mailId}::uuid`);
+async function end(connection: Connection, mine: Sql, sent: boolean): Promise<void> {
+  await connection.query(sql`UPDATE notification_mails SET ended_at = service_now(), sent = ${sent} WHERE ${mine}`);
 }
 
 /** The mail server refuses the address for good: nothing more is sent there until it is verified again. */

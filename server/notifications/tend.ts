@@ -1,7 +1,9 @@
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
+import { isFree } from "../store/lease.ts";
 import { addJobs } from "../store/queue.ts";
 import { remind } from "./reminders.ts";
+import { sending } from "./sendMail.ts";
 
 /** Later than any job starts. What is older has lost its job. */
 const LOST_AFTER = "10 minutes";
@@ -14,7 +16,7 @@ export async function tendMails(services: Pick<Services, "database" | "clock" | 
   if (mail === null) return;
   const mails = await database.query<{ id: string }>(sql`
     SELECT id FROM notification_mails
-    WHERE ended_at IS NULL AND created_at < service_now() - ${LOST_AFTER}::interval AND leased_until < clock_timestamp()
+    WHERE ended_at IS NULL AND created_at < service_now() - ${LOST_AFTER}::interval AND ${isFree(sending)}
     ORDER BY created_at LIMIT ${BATCH}`);
   await addJobs(
     database,

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { PROCESSOR_KEY_HOURS } from "../gateways/processorRecords.ts";
 import { type Connection, type Sql, sql } from "../store/connection.ts";
 import { violatedUniqueConstraint } from "../store/databaseErrors.ts";
 import { endOf, isFree, type Lease, releaseLease } from "../store/lease.ts";
@@ -35,9 +36,6 @@ export interface ClaimedKey extends KeyedRequest {
   /** This holder. */
   owner: string;
 }
-
-/** Less than the 24 hours after which the payment processor may forget what a claim's id has created. */
-const CLAIM_LIFETIME_HOURS = 22;
 
 const rowOf = ({ userId, key }: KeyedRequest) => sql`user_id = ${userId}::uuid AND key = ${key}`;
 /** Whether the claim is still this request's, and has no answer. */
@@ -87,7 +85,8 @@ export async function answerClaim(connection: Connection, claim: ClaimedKey, res
 const jsonOf = (result: unknown) => JSON.stringify({ result });
 
 /**
- * Claims a key that is not used, or takes over the claim of a process that died, with its id, which may be in use outside.
+ * Claims a key that is not used, or takes over the claim of a process that died, with its id, which may be in use outside, and for
+ * no longer than it can be repeated there.
  * Returns null if another request has the key.
  */
 export async function takeClaim(connection: Connection, request: KeyedRequest): Promise<ClaimedKey | null> {
@@ -97,7 +96,7 @@ export async function takeClaim(connection: Connection, request: KeyedRequest): 
     INSERT INTO idempotency_keys AS known
       (user_id, key, operation, input_hash, claim_id, owner, lease_until, expires_at)
     VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${endOf(claimLease)},
-            service_now() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
+            service_now() + make_interval(hours => ${PROCESSOR_KEY_HOURS}))
     ON CONFLICT (user_id, key) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
     WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > service_now()
       AND known.operation = excluded.operation AND known.input_hash = excluded.input_hash

@@ -108,7 +108,7 @@ function idOf(result: unknown): string {
   return result.id;
 }
 
-/** The same for both transports and any order of the fields. */
+/** The same for every transport and any order of the fields. */
 export function hashInput(input: unknown): Buffer {
   return createHash("sha256")
     .update(JSON.stringify(sorted(input ?? {})))

@@ -10,6 +10,9 @@ import { statementName } from "./statementName.ts";
 export const { sql, join, empty } = Prisma;
 export type Sql = Prisma.Sql;
 
+/** Before every other id. */
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
 /** Puts a value of ours into the text of a statement, so that there is a plan for each. Never for what a caller sent. */
 export const literal = (value: number | TaskStatus): Sql =>
   Prisma.raw(typeof value === "number" ? String(value) : `'${value}'`);

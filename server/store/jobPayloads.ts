@@ -49,7 +49,7 @@ export const jobPayloads = {
   tendMails: z.object({}),
   /** Plans the daily mails of everyone where it is 8 o'clock. */
   planDigests: z.object({}),
-  /** Deletes tokens of mails that have expired, sessions that have ended, and API keys that ended 90 days ago. */
+  /** Deletes tokens of mails that have expired, sessions and records of OAuth that have ended, and API keys that ended 90 days ago. */
   pruneAccounts: z.object({}),
   /** Deletes events of the payment processor that were applied, and top-ups that were not paid, after 90 days. */
   prunePayments: z.object({}),
@@ -59,6 +59,7 @@ export const jobPayloads = {
   pruneExports: z.object({}),
   /** Deletes jobs that failed for the last time 30 days ago. */
   pruneFailedJobs: z.object({}),
+  /** Encrypts second factors anew that an old secret has encrypted. */
   resealFactors: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
+import { NIL_UUID } from "../store/connection.ts";
 import { logFailure } from "../store/logFailure.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
 import { createBodyCache, type EventBody } from "./bodyCache.ts";
@@ -9,7 +10,7 @@ import { createHeldRounds } from "./heldRounds.ts";
 import { Lanes, MAX_IN_FLIGHT } from "./lanes.ts";
 import { type Attempt, classifyResponse } from "./retries.ts";
 import { createSignal } from "./signal.ts";
-import { type LeasedDelivery, NIL_UUID, promoteDueRetries, takeDue } from "./take.ts";
+import { type LeasedDelivery, promoteDueRetries, takeDue } from "./take.ts";
 
 /**
  * Maximum delay until a new event is noticed. `NOTIFY` would be faster, but it serialises all commits of the database.

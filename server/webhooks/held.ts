@@ -1,7 +1,7 @@
-import { type Connection, type Sql, sql } from "../store/connection.ts";
+import { type Connection, NIL_UUID, type Sql, sql } from "../store/connection.ts";
 import { deliveryLease, enter, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
-import { type LeasedDelivery, leasedColumns, NIL_UUID } from "./take.ts";
+import { type LeasedDelivery, leasedColumns } from "./take.ts";
 
 /** Pause between two requests to a host that has not answered with 2xx yet: 60 a minute. */
 const PAUSE_SECONDS = 1;

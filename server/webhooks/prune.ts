@@ -1,6 +1,6 @@
 import { firstIdKept } from "../events/prune.ts";
 import type { Services } from "../services.ts";
-import { type Sql, sql } from "../store/connection.ts";
+import { NIL_UUID, type Sql, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { daysAgo, ENDED_KEPT_DAYS } from "../store/retention.ts";
 
@@ -13,7 +13,7 @@ const BATCH = 5_000;
  */
 export async function pruneWebhookDeliveries({ database, clock }: Services): Promise<void> {
   const firstId = firstIdKept(clock);
-  let after: string | undefined = "00000000-0000-0000-0000-000000000000";
+  let after: string | undefined = NIL_UUID;
   while (after !== undefined) {
     const batch: { id: string }[] = await database.query<{ id: string }>(sql`
       WITH batch AS MATERIALIZED (

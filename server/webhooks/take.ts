@@ -35,8 +35,6 @@ export const leasedColumns = sql`
   d.leased_until AS "leasedUntil", e.url, h.host, NOT ${isProven} AS "provesHost",
   e.signing_secret AS "signingSecret", ${isActive} AS active`;
 
-export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
-
 /** Maximum number of retries promoted per call. */
 const PROMOTE_BATCH = 1_000;
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { queryOne, type Sql, sql } from "../../server/store/connection.ts";
+import { NIL_UUID, queryOne, type Sql, sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { complete, type Outcome, stopDeliveries } from "../../server/webhooks/complete.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../../server/webhooks/deliveryStates.ts";
 import { releaseHeld, takeHeld } from "../../server/webhooks/held.ts";
 import { replayDelivery } from "../../server/webhooks/replay.ts";
-import { type LeasedDelivery, NIL_UUID, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
+import { type LeasedDelivery, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let testDatabase: TestDatabase;

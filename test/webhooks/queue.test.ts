@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { sql } from "../../server/store/connection.ts";
+import { NIL_UUID, sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { readBacklog } from "../../server/webhooks/backlog.ts";
 import { complete, stopDeliveries } from "../../server/webhooks/complete.ts";
 import type { FreeLanes } from "../../server/webhooks/lanes.ts";
-import { NIL_UUID, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
+import { promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let testDatabase: TestDatabase;

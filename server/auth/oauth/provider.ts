@@ -32,7 +32,7 @@ const DEVICE_CODE_SECONDS = 600;
 const INTERACTION_SECONDS = 3_600;
 
 /** Where a browser is led to consent, and where the page asks and answers. */
-export const consentPath = (uid: string): string => `/oauth/consent/${uid}`;
+const consentPath = (uid: string): string => `/oauth/consent/${uid}`;
 
 /** Opens the authorization server: the library does the protocol, and keeps nothing but what `Records` stores. */
 export function openAuthorizationServer(options: OAuthOptions): Provider {
@@ -167,6 +167,6 @@ function featuresOf({ publicUrl }: OAuthOptions): Configuration["features"] {
   };
 }
 
-/** Scopes that the library may be asked for, beside READ. */
+/** Which of the scopes of keys a client asks for. */
 export const askedScopes = (scope: unknown) =>
-  scopes.filter((known) => typeof scope === "string" && scope.split(" ").includes(known) && `${known}` !== READ);
+  scopes.filter((known) => typeof scope === "string" && scope.split(" ").includes(known));

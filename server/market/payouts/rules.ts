@@ -1,3 +1,4 @@
+import { PROCESSOR_KEY_HOURS } from "../../gateways/processorRecords.ts";
 import type { PayoutStatus } from "../../schemas/payout.ts";
 
 /** What a background job does next for a payout. */
@@ -109,6 +110,6 @@ const HOUR_MS = 3_600_000;
  */
 export function ageOfKey(keyCreatedAt: Date, now: Date): "fresh" | "stale" | "expired" {
   const ageMs = now.getTime() - keyCreatedAt.getTime();
-  if (ageMs < 22 * HOUR_MS) return "fresh";
+  if (ageMs < PROCESSOR_KEY_HOURS * HOUR_MS) return "fresh";
   return ageMs < 25 * HOUR_MS ? "stale" : "expired";
 }

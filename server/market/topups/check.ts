@@ -1,5 +1,5 @@
 import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
-import type { CheckoutSession } from "../../gateways/processorRecords.ts";
+import { type CheckoutSession, PROCESSOR_KEY_HOURS } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { takeLease, timeOf } from "../../store/lease.ts";
@@ -9,8 +9,6 @@ import { applyCheckout, updateFromSession } from "./settle.ts";
 
 /** How long a check reserves its top-up: longer than a call to the processor takes. */
 const CHECK_LEASE_SECONDS = 30;
-/** Stripe forgets idempotency keys after 24 hours, so an older call must not be repeated; two hours are the margin. */
-const KEY_LIFETIME_MS = 22 * 3_600_000;
 /** A checkout page can be paid for 24 hours; after this long, one without a known session is closed. */
 const PAGE_LIFETIME_MS = 26 * 3_600_000;
 
@@ -82,7 +80,7 @@ async function findSession(services: Services, topup: UnsettledTopup, ageMs: num
   const { processor, database } = services;
   const { sessionId, createdAt } = topup;
   if (sessionId !== null) return processor.getCheckoutSession(sessionId);
-  if (ageMs < KEY_LIFETIME_MS) {
+  if (ageMs < PROCESSOR_KEY_HOURS * 3_600_000) {
     const session = await openCheckout(services, topup);
     await recordCheckout(database, services, topup, session);
     return session;

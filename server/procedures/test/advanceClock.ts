@@ -17,7 +17,7 @@ export const advanceClock = embeddedOnly
   .input(z.strictObject({ advance: Duration }).meta({ id: "AdvanceTestClock" }))
   .output(ClockAdvance)
   .mutation(async ({ ctx, input }) => {
-    if (ctx.isForeign) {
+    if (ctx.isForeignPage) {
       const message = "A page of another site may not move the clock.";
       throw new ApiError("forbidden", { message });
     }
