@@ -1,6 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { type Connection, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
+import { hashSecret } from "./secretHash.ts";
 
 /** What a token in a link allows, and for how long. Source: docs/contract.md "Authentication". */
 export const tokenLifetimeSeconds = {
@@ -23,9 +24,6 @@ export function linkOf(publicUrl: string, purpose: TokenPurpose, token: string):
   return `${publicUrl}${pagePaths[purpose]}#${new URLSearchParams({ token })}`;
 }
 
-/** SHA-256 of the token: the only form that is stored. A secret of 256 random bits needs no slow hash. */
-const hashToken = (token: string) => Buffer.from(createHash("sha256").update(token).digest());
-
 interface NewToken {
   /** The id of the mail that the token is for. */
   id: string;
@@ -40,13 +38,13 @@ export async function createToken(connection: Connection, { id, userId, purpose,
   const expiresAt = new Date(now.getTime() + tokenLifetimeSeconds[purpose] * 1000).toISOString();
   await connection.query(sql`
     INSERT INTO account_tokens (id, user_id, purpose, token_hash, expires_at)
-    VALUES (${id}::uuid, ${userId}::uuid, ${purpose}, ${hashToken(token)}, ${expiresAt}::timestamptz)
+    VALUES (${id}::uuid, ${userId}::uuid, ${purpose}, ${hashSecret(token)}, ${expiresAt}::timestamptz)
     ON CONFLICT (id) DO UPDATE SET token_hash = excluded.token_hash, expires_at = excluded.expires_at`);
   return token;
 }
 
 const validToken = (purpose: TokenPurpose, token: string, now: Date) => sql`
-  token_hash = ${hashToken(token)} AND purpose = ${purpose} AND used_at IS NULL
+  token_hash = ${hashSecret(token)} AND purpose = ${purpose} AND used_at IS NULL
   AND expires_at > ${now.toISOString()}::timestamptz`;
 
 /** Whether the token could be used now, which only `takeToken` decides: this spares the hash of a password. */

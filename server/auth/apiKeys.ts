@@ -1,4 +1,4 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 const PREFIX = "rb_live_";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -13,9 +13,4 @@ export const apiKeyPattern = /^rb_live_[A-Z2-7]{22}$/;
 export function generateApiKey(): string {
   const characters = Array.from(randomBytes(RANDOM_CHARACTERS), (byte) => ALPHABET[byte % ALPHABET.length]);
   return PREFIX + characters.join("");
-}
-
-/** SHA-256 of the key: the only form that is stored. A secret of 110 random bits needs no slow hash. */
-export function hashApiKey(key: string): Buffer<ArrayBuffer> {
-  return Buffer.from(hash("sha256", key, "buffer"));
 }

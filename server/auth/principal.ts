@@ -2,10 +2,11 @@ import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import { type Connection, sql } from "../store/connection.ts";
-import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
-import { accessTokenPattern, hashOf } from "./oauth/accessTokens.ts";
+import { apiKeyPattern } from "./apiKeys.ts";
+import { accessTokenPattern } from "./oauth/accessTokens.ts";
 import type { Resource } from "./oauth/resources.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
+import { hashSecret } from "./secretHash.ts";
 import {
   decryptSessionId,
   encryptSessionId,
@@ -87,9 +88,9 @@ async function findByBearer(
   const at = now.toISOString();
   const holds = isToken
     ? sql`k.id = (SELECT t.key_id FROM oauth_records t
-                  WHERE t.kind = 'AccessToken' AND t.hash = ${hashOf(bearer)}::bytea AND t.expires_at > ${at}::timestamptz)
+                  WHERE t.kind = 'AccessToken' AND t.hash = ${hashSecret(bearer)}::bytea AND t.expires_at > ${at}::timestamptz)
           AND k.resource = ${resource}`
-    : sql`k.key_hash = ${hashApiKey(bearer)}::bytea`;
+    : sql`k.key_hash = ${hashSecret(bearer)}::bytea`;
   const [found] = await connection.query<KeyHolder & { isStale: boolean }>(
     sql`
     SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",

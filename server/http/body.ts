@@ -50,8 +50,8 @@ function countBytes(request: Request): { bytes: number } {
 const readJsonBody = bodyReader(MAX_BODY_BYTES);
 
 /**
- * Returns the text of a JSON body, not parsed yet, or null for an empty body. Both transports read their bodies here, so
- * both refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8.
+ * Returns the text of a JSON body, not parsed yet, or null for an empty body. Every transport reads its bodies here, so
+ * all refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8.
  */
 export async function readJsonText(request: Request, response: Response): Promise<string | null> {
   if (!hasBody(request)) return null;

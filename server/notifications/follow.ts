@@ -1,6 +1,7 @@
 import type { LogEvent } from "../schemas/event.ts";
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
+import type { Transaction } from "../store/database.ts";
 import type { EventActor } from "../store/outbox.ts";
 import { addJobs } from "../store/queue.ts";
 import { mailOf, pushOf } from "./preferences.ts";
@@ -148,7 +149,7 @@ async function addMailJobs(tx: Connection, added: readonly Added[]): Promise<voi
   );
 }
 
-async function addPush(tx: Connection, added: Added, event: LogEvent | undefined, now: Date): Promise<void> {
+async function addPush(tx: Transaction, added: Added, event: LogEvent | undefined, now: Date): Promise<void> {
   if (!added.push || event === undefined) return;
   const { title, text, path } = wordsOf(event, added);
   const until = new Date(now.getTime() + PUSH_HOURS * 3_600_000);

@@ -2,7 +2,6 @@ import type { Services } from "../services.ts";
 import { queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import type { JobPayload } from "../store/jobPayloads.ts";
-import { addJob } from "../store/queue.ts";
 import { stateJoins, waits } from "./state.ts";
 
 /** Mails with news to one person in an hour; the rest comes in one mail when the hour is over. */
@@ -81,12 +80,12 @@ async function addNews(tx: Transaction, userId: string, ids: readonly string[]):
     )
     SELECT id FROM mail`,
   );
-  await addJob(tx, "sendNotificationMail", { mailId: mail.id });
+  tx.jobs.add("sendNotificationMail", { mailId: mail.id });
 }
 
 /** Keeps what is still to be mailed until the hour is over. */
 async function hold(tx: Transaction, userId: string, until: Date): Promise<void> {
   await tx.query(sql`
     UPDATE notifications SET mail = 'held' WHERE user_id = ${userId}::uuid AND mail = 'now' AND mail_id IS NULL`);
-  await addJob(tx, "mailNews", { userId }, { runAt: until, key: `held news:${userId}` });
+  tx.jobs.add("mailNews", { userId }, { runAt: until, key: `held news:${userId}` });
 }

@@ -1,7 +1,6 @@
 import type { Services } from "../services.ts";
 import { queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
-import { addJob } from "../store/queue.ts";
 import type { Content } from "./compose.ts";
 import { money, quoted, timeFor } from "./format.ts";
 import type { NotificationMail } from "./mailed.ts";
@@ -62,7 +61,7 @@ async function remindSome(tx: Transaction, now: Date, hasMail: boolean): Promise
     FROM added a JOIN tasks t ON t.id = a.task_id JOIN users u ON u.id = a.user_id
     LEFT JOIN notification_preferences p ON p.user_id = a.user_id AND p.kind = 'deadlines'`);
   for (const one of due) {
-    if (hasMail && one.byMail) await addJob(tx, "sendNotificationMail", { mailId: one.mailId });
+    if (hasMail && one.byMail) tx.jobs.add("sendNotificationMail", { mailId: one.mailId });
     else await tx.query(sql`UPDATE notification_mails SET ended_at = service_now() WHERE id = ${one.mailId}::uuid`);
     if (!one.byPush) continue;
     const message = {

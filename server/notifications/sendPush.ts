@@ -1,8 +1,8 @@
 import { EgressRefused } from "../gateways/egressErrors.ts";
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
+import type { Transaction } from "../store/database.ts";
 import type { JobPayload } from "../store/jobPayloads.ts";
-import { addJob } from "../store/queue.ts";
 import { listPushKeys, type PushKey } from "./pushKeys.ts";
 import { stateJoins, waits } from "./state.ts";
 
@@ -28,7 +28,7 @@ interface Subscription {
  * browser has exactly one job. `until` is when the message is of no use any more.
  */
 export async function addPushJobs(
-  tx: Connection,
+  tx: Transaction,
   userId: string,
   message: PushMessage,
   options: { until: Date },
@@ -37,7 +37,7 @@ export async function addPushJobs(
     SELECT id FROM push_subscriptions WHERE user_id = ${userId}::uuid ORDER BY id`);
   for (const { id } of subscriptions) {
     const payload = { subscriptionId: id, message, until: options.until.toISOString() };
-    await addJob(tx, "sendPush", payload, { key: `push:${message.id}:${id}` });
+    tx.jobs.add("sendPush", payload, { key: `push:${message.id}:${id}` });
   }
 }
 

@@ -98,7 +98,8 @@ function transactionOver(unit: Unit): Transaction {
 
 /**
  * Sends what is left to write, and behind it `last`, without waiting in between: after a failure, Postgres refuses the rest
- * and answers COMMIT with ROLLBACK.
+ * and answers COMMIT with ROLLBACK. As with `inOrder`, each of these functions hands its statement to the driver before it
+ * first waits: what came after `last` would be outside of the transaction.
  */
 async function flush(unit: Unit, last: string): Promise<pg.QueryResult> {
   const { actor, client, written: connection, movements, events, jobs } = unit;

@@ -1,6 +1,7 @@
 import getPort from "get-port";
 import pg from "pg";
-import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
+import { generateApiKey } from "../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../server/auth/secretHash.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement, medianOf } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
 
@@ -74,7 +75,7 @@ async function seed({ databaseUrl }: BenchEnvironment): Promise<string[]> {
     await client.query(
       `WITH owner AS (INSERT INTO users (email, password_hash, display_name) VALUES ($1, '', 'Reader') RETURNING id)
        INSERT INTO api_keys (user_id, label, scopes, key_hash, last4) SELECT id, 'bench', '{}', $2, $3 FROM owner`,
-      [`reader${index}@example.com`, hashApiKey(key), key.slice(-4)],
+      [`reader${index}@example.com`, hashSecret(key), key.slice(-4)],
     );
   }
   await client.query(

@@ -1,6 +1,7 @@
 import pg from "pg";
-import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
-import { generateAccessToken, hashOf } from "../../server/auth/oauth/accessTokens.ts";
+import { generateApiKey } from "../../server/auth/apiKeys.ts";
+import { generateAccessToken } from "../../server/auth/oauth/accessTokens.ts";
+import { hashSecret } from "../../server/auth/secretHash.ts";
 import { type Bench, interleave } from "./setup/bench.ts";
 import { startLoadGenerator } from "./setup/processes.ts";
 import { processorTimeOf } from "./setup/processorTime.ts";
@@ -52,7 +53,7 @@ async function writeCallers(pool: pg.Pool): Promise<{ keys: string[]; tokens: st
                     SELECT id, 'bench', '{}', '', 'grant', 'a', 'a', 'a', 'api' FROM owner RETURNING id)
        INSERT INTO oauth_records (kind, hash, key_id, payload, expires_at)
        SELECT 'AccessToken', $3, id, '{}', now() + interval '1 day' FROM app`,
-      [`tokens${index}@example.com`, hashApiKey(key), hashOf(token)],
+      [`tokens${index}@example.com`, hashSecret(key), hashSecret(token)],
     );
   }
   return { keys: callers.map(({ key }) => key), tokens: callers.map(({ token }) => token) };

@@ -1,6 +1,7 @@
-import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
+import { generateApiKey } from "../../server/auth/apiKeys.ts";
 import { hashPassword } from "../../server/auth/passwords.ts";
 import type { Principal } from "../../server/auth/principal.ts";
+import { hashSecret } from "../../server/auth/secretHash.ts";
 import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
@@ -72,7 +73,7 @@ async function signUp(service: Reachable, email: string, displayName: string, ce
         INSERT INTO users (email, password_hash, display_name) VALUES (${email}, ${hash}, ${displayName}) RETURNING id),
       key AS (
         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4, expires_at)
-        SELECT id, 'test', ${allScopes}::text[], ${hashApiKey(key)}, ${key.slice(-4)}, 'infinity' FROM person)
+        SELECT id, 'test', ${allScopes}::text[], ${hashSecret(key)}, ${key.slice(-4)}, 'infinity' FROM person)
       SELECT id FROM person`,
     );
     if (cents > 0) await deposit(tx, id, cents);

@@ -1,4 +1,4 @@
-import { hashApiKey } from "../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../server/auth/secretHash.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
 import { awardedWithChecks, externalCheck, reportingKey } from "../factories/checks.ts";
@@ -71,4 +71,4 @@ export async function passOnChecks(database: Database, from: Credentials, to: Cr
       AND tasks.check_keys ->> 'Tests' = last.id::text`);
 }
 
-const hashOf = (authorization = "") => hashApiKey(authorization.slice("Bearer ".length));
+const hashOf = (authorization = "") => hashSecret(authorization.slice("Bearer ".length));

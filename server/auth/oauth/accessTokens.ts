@@ -1,9 +1,6 @@
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 
 /** An access token of a grant: 256 random bits. Source: docs/contract.md "Connected apps". */
 export const accessTokenPattern = /^rb_oat_[\w-]{43}$/;
 
 export const generateAccessToken = (): string => `rb_oat_${randomBytes(32).toString("base64url")}`;
-
-/** SHA-256 of a code or token: the only form of it that is stored. */
-export const hashOf = (secret: string): Buffer<ArrayBuffer> => Buffer.from(hash("sha256", secret, "buffer"));

@@ -2,7 +2,7 @@ import type Provider from "oidc-provider";
 import type { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { hashOf } from "./accessTokens.ts";
+import { hashSecret } from "../secretHash.ts";
 import { shownClient } from "./clients.ts";
 import { type AskedGrant, allow, assertSession, type ConsentContext, type Decision } from "./consent.ts";
 import { READ } from "./grants.ts";
@@ -26,7 +26,7 @@ export async function findDevice(context: Context, provider: Provider, typed: st
   const userCode = typed.toUpperCase().replace(/[^A-Z]/g, "");
   const [row] = await database.query<{ hash: Buffer; params: Record<string, unknown> }>(sql`
     SELECT hash, payload -> 'params' AS params FROM oauth_records
-    WHERE kind = 'DeviceCode' AND user_code_hash = ${hashOf(userCode)} AND ${isOpen(clock.now())}`);
+    WHERE kind = 'DeviceCode' AND user_code_hash = ${hashSecret(userCode)} AND ${isOpen(clock.now())}`);
   const resource = resourceOf(settings.publicUrl, `${row?.params.resource}`);
   const client = await provider.Client.find(`${row?.params.client_id}`);
   if (row === undefined || resource === null || client === undefined) throw gone();

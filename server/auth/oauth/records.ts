@@ -2,7 +2,7 @@ import { type Adapter, type AdapterPayload, errors } from "oidc-provider";
 import type { Clock } from "../../gateways/clock.ts";
 import { findUnacceptable } from "../../schemas/inputBounds.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { hashOf } from "./accessTokens.ts";
+import { hashSecret } from "../secretHash.ts";
 import { findGrant, revokeGrant } from "./grants.ts";
 
 interface RecordsOptions {
@@ -42,8 +42,8 @@ export class Records implements Adapter {
     const expiresAt = new Date(this.#options.clock.now().getTime() + expiresIn * 1000).toISOString();
     await this.#options.database.query(sql`
       INSERT INTO oauth_records (kind, hash, key_id, user_code_hash, payload, expires_at)
-      VALUES (${this.#kind}, ${hashOf(id)}, ${payload.grantId ?? null}::uuid,
-              ${userCode === undefined ? null : hashOf(userCode)}, ${JSON.stringify(kept)}::jsonb, ${expiresAt}::timestamptz)
+      VALUES (${this.#kind}, ${hashSecret(id)}, ${payload.grantId ?? null}::uuid,
+              ${userCode === undefined ? null : hashSecret(userCode)}, ${JSON.stringify(kept)}::jsonb, ${expiresAt}::timestamptz)
       ON CONFLICT (kind, hash) DO UPDATE SET
         key_id = excluded.key_id, payload = excluded.payload, expires_at = excluded.expires_at`);
   }
@@ -61,7 +61,7 @@ export class Records implements Adapter {
     const [row] = await database.query<Row>(sql`
       SELECT payload, used_at IS NOT NULL AS used,
              floor(extract(epoch FROM expires_at - ${clock.now().toISOString()}::timestamptz))::int AS "leftSeconds"
-      FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashOf(id)}`);
+      FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashSecret(id)}`);
     if (row === undefined) return undefined;
     if (this.#kind === "Client") return row.payload;
     const returnTo = this.#kind === "Interaction" ? `${publicUrl}/oauth/authorize/${id}` : undefined;
@@ -80,10 +80,10 @@ export class Records implements Adapter {
     const at = clock.now();
     const found = await database.query(sql`
       UPDATE oauth_records SET used_at = ${at.toISOString()}::timestamptz
-      WHERE kind = ${this.#kind} AND hash = ${hashOf(id)} AND used_at IS NULL RETURNING 1`);
+      WHERE kind = ${this.#kind} AND hash = ${hashSecret(id)} AND used_at IS NULL RETURNING 1`);
     if (found.length > 0) return;
     const [row] = await database.query<{ keyId: string }>(sql`
-      SELECT key_id AS "keyId" FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashOf(id)}`);
+      SELECT key_id AS "keyId" FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashSecret(id)}`);
     if (row) await revokeGrant(database, row.keyId, at);
     throw new errors.InvalidGrant("already used");
   }
@@ -93,7 +93,7 @@ export class Records implements Adapter {
     if (this.#kind === "Session") return;
     if (this.#kind === "Grant") return revokeGrant(database, id, clock.now());
     // A used refresh token is kept, so that each later use of it ends the grant, which it did already.
-    await database.query(sql`DELETE FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashOf(id)}`);
+    await database.query(sql`DELETE FROM oauth_records WHERE kind = ${this.#kind} AND hash = ${hashSecret(id)}`);
   }
 
   async revokeByGrantId(grantId: string): Promise<void> {

@@ -9,7 +9,7 @@ import { endedChecks, withVerdicts } from "../uploads/checkResults.ts";
 import { type CheckedDelivery, recordResults } from "./acceptance.ts";
 import { type JudgedFile, judgeFile } from "./judgeFile.ts";
 
-/** One worker judges a delivery; if it dies, another begins again. */
+/** One worker judges a delivery; if it dies, another begins again. Should both go on, the first to end is recorded. */
 const checking: Lease = { table: sql`artifacts`, column: sql`checking_until`, seconds: 20 };
 const rowOf = (deliveryId: string) => sql`id = ${deliveryId}::uuid AND checking`;
 

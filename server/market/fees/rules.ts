@@ -12,11 +12,6 @@ export function feeOf(priceCents: number, { basisPoints, minCents, maxCents }: F
   return Math.min(Math.max(share, minCents), maxCents ?? priceCents, priceCents);
 }
 
-/** The tax that a fee includes, rounded down. */
-export function taxIn(feeCents: number, taxBasisPoints: number): number {
-  return Math.floor((feeCents * taxBasisPoints) / (WHOLE + taxBasisPoints));
-}
-
 /** What a bid froze when its price was set: the terms, and what they take of the whole price. */
 export interface FrozenFee extends FeeTerms {
   feeCents: number;

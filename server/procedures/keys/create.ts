@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { generateApiKey, hashApiKey, MAX_KEYS } from "../../auth/apiKeys.ts";
+import { generateApiKey, MAX_KEYS } from "../../auth/apiKeys.ts";
 import { lockCaller } from "../../auth/callerLock.ts";
+import { hashSecret } from "../../auth/secretHash.ts";
 import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { ApiKey, apiKeyInput } from "../../schemas/apiKey.ts";
@@ -40,7 +41,7 @@ export const create = sessionOnly
       const [key] = await tx.query<ApiKey>(sql`
         INSERT INTO api_keys AS k (user_id, label, scopes, key_hash, last4, expires_at, spend_limit_cents, spend_limit_per,
                                    approval_above_cents)
-        SELECT ${ctx.userId}::uuid, ${label}, ${scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)},
+        SELECT ${ctx.userId}::uuid, ${label}, ${scopes}::text[], ${hashSecret(raw)}, ${raw.slice(-4)},
                ${expiresAt ?? "infinity"}::timestamptz, ${spendLimit?.cents ?? null}, ${spendLimit?.per ?? null},
                ${approval?.aboveCents ?? null}
         WHERE (SELECT count(*) FROM api_keys

@@ -1,5 +1,6 @@
 import pg from "pg";
-import { generateApiKey, hashApiKey } from "../../../server/auth/apiKeys.ts";
+import { generateApiKey } from "../../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../../server/auth/secretHash.ts";
 import { type Bench, type BenchEnvironment, type Measurement, medianOf } from "../setup/bench.ts";
 import { type Load, startLifecycleGenerator, startLoadGenerator } from "../setup/processes.ts";
 import { startRebid } from "../setup/rebid.ts";
@@ -111,7 +112,7 @@ async function startStage(
   await client.connect();
   await client.query(
     `INSERT INTO api_keys (id, user_id, label, scopes, key_hash, last4) VALUES ($1, $2, 'bench', '{}', $3, 'AAAA')`,
-    [keyIdOf(100), userIdOf(2), hashApiKey(owner)],
+    [keyIdOf(100), userIdOf(2), hashSecret(owner)],
   );
   const talk = await writeConversation(client, messagesAt(tasks));
   await client.query("CHECKPOINT");

@@ -1,5 +1,6 @@
 import pg from "pg";
-import { generateApiKey, hashApiKey } from "../../../server/auth/apiKeys.ts";
+import { generateApiKey } from "../../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../../server/auth/secretHash.ts";
 import type { BenchEnvironment } from "./bench.ts";
 import type { Load } from "./processes.ts";
 
@@ -21,7 +22,7 @@ export async function seedTasks(
          SELECT id, 'bench', '{task:write}', $2, $3 FROM buyer
        )
        SELECT id FROM buyer`,
-      [`buyer${index}@example.com`, hashApiKey(key), key.slice(-4)],
+      [`buyer${index}@example.com`, hashSecret(key), key.slice(-4)],
     );
   }
   await client.query("SELECT ledger_exchange(id, 'topup', 1000000000, 'bench ' || id) FROM users");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { feeOf, feeOfPayment, taxIn } from "../../../server/market/fees/rules.ts";
-import { MAX_BASIS_POINTS, MAX_TAX_BASIS_POINTS } from "../../../server/schemas/fee.ts";
+import { feeOf, feeOfPayment } from "../../../server/market/fees/rules.ts";
+import { MAX_BASIS_POINTS } from "../../../server/schemas/fee.ts";
 
 const MAX_CENTS = 10_000_000;
 const RUNS = 20_000;
@@ -64,16 +64,6 @@ test("a part of a price never has more than the same rule takes of it, and a mod
   );
 });
 
-test("the tax is a part of the fee, rounded down", () => {
-  const rate = fc.integer({ min: 0, max: MAX_TAX_BASIS_POINTS });
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: MAX_CENTS }), rate, (fee, tax) => {
-      expect(taxIn(fee, tax)).toBe(Number((BigInt(fee) * BigInt(tax)) / BigInt(10_000 + tax)));
-    }),
-    { numRuns: RUNS },
-  );
-});
-
 describe("by hand", () => {
   test.each([
     [10_000, { basisPoints: 500, minCents: 0, maxCents: null }, 500],
@@ -83,6 +73,4 @@ describe("by hand", () => {
     [10_000_000, { basisPoints: 5_000, minCents: 0, maxCents: 20_000 }, 20_000],
     [1, { basisPoints: 5_000, minCents: 0, maxCents: 0 }, 0],
   ])("of %i by %j it is %i", (cents, schedule, fee) => expect(feeOf(cents, schedule)).toBe(fee));
-
-  test("of 1,190 with 19 % tax in it, 190 are tax", () => expect(taxIn(1_190, 1_900)).toBe(190));
 });

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { hashApiKey } from "../../../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../../../server/auth/secretHash.ts";
 import { withoutIndexes, withoutLedgerGuards } from "./bulk.ts";
 import { keyIdOf, sqlIdOf, sqlTimeOf, userIdOf } from "./identities.ts";
 
@@ -59,7 +59,7 @@ async function seedUsers(client: pg.Client, size: MarketSize): Promise<void> {
     [
       keys.map((_, index) => keyIdOf(index + 1)),
       keys.map(({ user }) => userIdOf(user)),
-      keys.map(({ key }) => hashApiKey(key)),
+      keys.map(({ key }) => hashSecret(key)),
     ],
   );
   await withoutLedgerGuards(client, () => seedFunds(client, saverNumber(size) - 1));

@@ -1,5 +1,5 @@
 import pg from "pg";
-import { hashApiKey } from "../../../../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../../../../server/auth/secretHash.ts";
 import { sqlIdOf, sqlTimeOf, userIdOf } from "../../seed/identities.ts";
 import { callerNumber, DESCRIPTION, FUNDS_CENTS, type MarketSize, saverNumber } from "../../seed/market.ts";
 
@@ -63,7 +63,7 @@ export async function seedLean(databaseUrl: string, size: MarketSize): Promise<v
   await client.query(
     `INSERT INTO api_keys
      SELECT key_hash, user_id, '{task:write,bid:write}' FROM unnest($1::bytea[], $2::uuid[]) AS key (key_hash, user_id)`,
-    [keys.map(({ key }) => hashApiKey(key)), keys.map(({ user }) => userIdOf(user))],
+    [keys.map(({ key }) => hashSecret(key)), keys.map(({ user }) => userIdOf(user))],
   );
   await client.query(`INSERT INTO wallets SELECT id, ${FUNDS_CENTS} FROM users`);
   await client.query(

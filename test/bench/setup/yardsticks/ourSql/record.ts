@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hashApiKey } from "../../../../../server/auth/apiKeys.ts";
+import { hashSecret } from "../../../../../server/auth/secretHash.ts";
 import type { BenchEnvironment } from "../../bench.ts";
 import { startRebid } from "../../rebid.ts";
 import type { RecordedStatement } from "./recorder.ts";
@@ -71,7 +71,7 @@ export async function recordTemplates(
     const output = await send(method, request);
     const ids = path.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
     const query = Object.fromEntries(new URL(path, "http://localhost").searchParams);
-    const keyHash = hashApiKey(key).toString("hex");
+    const keyHash = hashSecret(key).toString("hex");
     return { ids, input: { ...query, ...body }, keyHash, statements: await readStatements(), output };
   };
 
