@@ -26,8 +26,6 @@ const realTimeInServer: Record<string, string> = {
   "commands/doctor/database.ts": "whether the clocks of two machines agree",
   "market/waiting.ts": "jobs: graphile-worker goes by real time",
   "jobs/liveWorkers.ts": "heartbeats, and the locks of graphile-worker",
-  "notifications/sendMail.ts": "leases, which say that a process lives",
-  "notifications/tend.ts": "leases, which say that a process lives",
   "repeats/keptAnswers.ts": "leases, which say that a process lives",
   "store/lease.ts": "leases, which say that a process lives",
   "store/moveTestClock.ts": "jobs: graphile-worker goes by real time",
