@@ -8,7 +8,7 @@ import { play } from "./demo/play.ts";
 import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 import { bold, dim } from "./terminal.ts";
 
-const usage = `Takes one task from sign-up to payment, as a buyer and two bidders would, and shows the wallets after each step.
+const usage = `Takes three tasks to their end, as a buyer and two bidders would, and shows the wallets after each step.
 Uses the running service, or starts one for the duration of the demo.
 
 Usage:
