@@ -42,9 +42,10 @@ export async function addExport(
   { kind, format, month, taskId, topupId, payoutId }: CreateExport,
 ): Promise<ExportRecord> {
   const [added] = await tx.query<ExportRecord>(sql`
-    INSERT INTO exports AS x (user_id, kind, format, month, task_id, topup_id, payout_id, expires_at)
+    INSERT INTO exports AS x (user_id, kind, format, month, task_id, topup_id, payout_id, created_at, expires_at)
     SELECT ${userId}::uuid, ${kind}, ${format}, ${month ?? null}, ${taskId ?? null}::uuid, ${topupId ?? null}::uuid,
-           ${payoutId ?? null}::uuid, service_now() + make_interval(days => ${KEPT_DAYS})
+           ${payoutId ?? null}::uuid, clock.now, clock.now + make_interval(days => ${KEPT_DAYS})
+    FROM (SELECT service_now() AS now) AS clock
     WHERE (SELECT count(*) FROM exports
            WHERE user_id = ${userId}::uuid AND status = 'pending' AND expires_at > ${clock.now().toISOString()}::timestamptz
           ) < ${MAX_UNFINISHED}
