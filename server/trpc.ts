@@ -125,7 +125,7 @@ interface Call {
 
 /**
  * Base of every procedure, and all that a call passes, whichever door it came through. It is one middleware, since tRPC copies
- * the call several times for each, and the context for each that adds to it: as eight, they took 130 µs of processor time a
+ * the call several times for each, and the context for each that adds to it: as eight, they took 130 µs of CPU time a
  * call, a tenth of `GET /wallet` (measured).
  * @param admit returns who may make the call, or throws why not
  * @param extend returns what is added to the context when the call has its turn

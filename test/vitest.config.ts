@@ -13,7 +13,7 @@ function hasMemory(): boolean {
   return bavail * bsize >= MIN_MEMORY_BYTES;
 }
 
-// Databases and data directories are files that live for seconds: a disk's file system took a tenth of the processor time.
+// Databases and data directories are files that live for seconds: a disk's file system took a tenth of the CPU time.
 if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = MEMORY;
 
 // Inherited by the workers and what they start.
@@ -31,13 +31,13 @@ export default defineConfig({
     execArgv: [
       // The SDK's package, from its source.
       "--conditions=@rebid/source",
-      // A worker loads the whole service, and its requests leave much garbage: 3 % less of the processor.
+      // A worker loads the whole service, and its requests leave much garbage: 3 % less CPU time.
       "--max-semi-space-size=64",
       // Not four more threads in each of four processes on two cores: 3 % less in files that compute.
       "--v8-pool-size=1",
     ],
     // Node runs our TypeScript as it is, as in production. Vite's runner would transform all of it, look every import up at
-    // each use, and map every stack that Playwright takes: 4 % of the processor.
+    // each use, and map every stack that Playwright takes: 4 % of the CPU time.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: LongestFirst },
     // These only end what hangs: how long a thing takes on a busy machine says nothing about its correctness.

@@ -6,7 +6,7 @@ const LOOK_INTERVAL_MS = 50;
 
 /** A thread for work that may run forever or use too much memory. */
 export interface BoundedThread<Task, Answer> {
-  /** Throws when the task takes more than the bounds of processor time and memory. Tasks are done one at a time. */
+  /** Throws when the task takes more than the bounds of CPU time and memory. Tasks are done one at a time. */
   run(task: Task): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ interface BoundedThreadOptions {
   /** Says "ready", then answers each message with one message. */
   program: URL;
   /** Of the processor's time, so that a busy machine fails no honest task. Starting the thread does not count. */
-  processorMs: number;
+  cpuMs: number;
   maxHeapMb: number;
 }
 
@@ -26,7 +26,7 @@ interface BoundedThreadOptions {
 export function openBoundedThread<Task, Answer>({
   log,
   program,
-  processorMs,
+  cpuMs,
   maxHeapMb,
 }: BoundedThreadOptions): BoundedThread<Task, Answer> {
   let thread: Worker | null = null;
@@ -49,7 +49,7 @@ export function openBoundedThread<Task, Answer>({
   async function runNow(task: Task): Promise<Answer> {
     try {
       thread ??= await startThread();
-      return await answerOf<Task, Answer>(thread, task, processorMs);
+      return await answerOf<Task, Answer>(thread, task, cpuMs);
     } catch (error) {
       const failed = thread;
       thread = null;
@@ -72,17 +72,17 @@ export function openBoundedThread<Task, Answer>({
   };
 }
 
-async function processorTimeOf(thread: Worker): Promise<number> {
+async function cpuTimeOf(thread: Worker): Promise<number> {
   const { user, system } = await thread.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** Throws when the thread fails, ends, or has used up its time of the processor. */
-async function answerOf<Task, Answer>(thread: Worker, task: Task, processorMs: number): Promise<Answer> {
+/** Throws when the thread fails, ends, or has used up its CPU time. */
+async function answerOf<Task, Answer>(thread: Worker, task: Task, cpuMs: number): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const endMs = (await processorTimeOf(thread)) + processorMs;
+  const endMs = (await cpuTimeOf(thread)) + cpuMs;
   const look = async () => {
-    if ((await processorTimeOf(thread)) > endMs) reject(new Error("the task took too much of the processor"));
+    if ((await cpuTimeOf(thread)) > endMs) reject(new Error("the task took too much CPU time"));
   };
   // An ended thread is noticed by its own event.
   const timer = setInterval(() => look().catch(() => undefined), LOOK_INTERVAL_MS);

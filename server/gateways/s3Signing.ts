@@ -31,7 +31,7 @@ interface SignedParts {
 
 /** Returns a function that signs the URL of a request with these headers and parameters. */
 function signer(client: S3Client, Bucket: string) {
-  // `getSignedUrl` runs the command through the whole SDK, which takes 0.7 ms of processor time. Signing alone takes 0.08 ms,
+  // `getSignedUrl` runs the command through the whole SDK, which takes 0.7 ms of CPU time. Signing alone takes 0.08 ms,
   // and a detail has the links of up to eleven files.
   const presigner = new S3RequestPresigner(client.config);
   let bucketUrl: Promise<URL> | undefined;

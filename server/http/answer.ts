@@ -158,7 +158,7 @@ export function clientOf(request: Request, response: Response): Client {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.
     address: clientAddress(request.ip, request.socket.remoteAddress),
     userAgent: request.headers["user-agent"]?.slice(0, MAX_USER_AGENT) ?? null,
-    // Made for the requests that wait only: for each, it took 141 of the 592 µs of processor time of `GET /wallet` (measured).
+    // Made for the requests that wait only: for each, it took 141 of the 592 µs of CPU time of `GET /wallet` (measured).
     get left() {
       left ??= leftOf(response);
       return left;

@@ -17,7 +17,7 @@ const jsonHeaders = new Headers({ "Content-Type": "application/json" });
 
 /**
  * A request as trpc-to-openapi takes it, whose input rest.ts has read, checked and parsed. It is a fetch Request, because the
- * library makes one of any other, for a signal that it does not use: a twentieth of the processor time of `GET /tasks`
+ * library makes one of any other, for a signal that it does not use: a twentieth of the CPU time of `GET /tasks`
  * (measured).
  */
 class CallRequest extends FetchRequest {

@@ -58,7 +58,7 @@ export async function buildSite(site: Site, folder = folderOf(site), onBuilder =
 
 /**
  * Returns a hash of every file that the site is built from, and of their names. It reads the hundreds of small files
- * synchronously, in some ten milliseconds: asynchronous calls take five times as much of the processor, at every start.
+ * synchronously, in some ten milliseconds: asynchronous calls take five times as much CPU time, at every start.
  */
 function hashOfInputs(site: Site): string {
   const all = createHash("sha256");

@@ -31,7 +31,7 @@ export interface QueryOptions {
   plan?: "cached" | "fresh";
   /**
    * At the start of a transaction, it goes out together with `BEGIN`. It only reads or locks, so it leaves nothing behind if
-   * there is no transaction after all. One round trip less for each change: a tenth of a lifecycle's processor time.
+   * there is no transaction after all. One round trip less for each change: a tenth of a lifecycle's CPU time.
    */
   withBegin?: true;
   /**

@@ -254,7 +254,7 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
   const others = connectionOver(pool, pooler);
   return {
     query: (statement, options) => (options?.sharesConnection ? reads : others).query(statement, options),
-    // On first use: it takes 20 to 40 ms of the processor, and most processes never need it.
+    // On first use: it takes 20 to 40 ms of CPU time, and most processes never need it.
     get prisma() {
       prisma ??= openPrisma(pool);
       return prisma;

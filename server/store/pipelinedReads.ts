@@ -18,7 +18,7 @@ interface Shared {
 
 /**
  * Returns a connection for short reads. Reads of different requests share a connection while any of them is under way. With
- * 16 clients, `GET /wallet` takes 46 % less processor time than on the pool's own connections, and `GET /tasks/{id}` with a key
+ * 16 clients, `GET /wallet` takes 46 % less CPU time than on the pool's own connections, and `GET /tasks/{id}` with a key
  * 34 % (measured, the database's included): to wake a process of Postgres takes longer than what it reads. Each read still has
  * a snapshot of its own, which is taken after it came.
  */

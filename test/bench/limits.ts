@@ -11,7 +11,7 @@ const CONNECTIONS = 16;
 
 /**
  * What counting requests costs: the service with rate limits against the service without, in the same process. The
- * throughput includes what Postgres does; the processor time is less at the mercy of whatever else the machine does.
+ * throughput includes what Postgres does; the CPU time is less at the mercy of whatever else the machine does.
  */
 const bench: Bench = async (environment) => {
   const keys = await seed(environment);
@@ -57,7 +57,7 @@ const bench: Bench = async (environment) => {
 export default bench;
 
 interface Figures {
-  /** Microseconds of processor time for each request, by round. */
+  /** Microseconds of CPU time for each request, by round. */
   cpu: number[];
 }
 

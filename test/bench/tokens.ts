@@ -3,8 +3,8 @@ import { generateApiKey } from "../../server/auth/apiKeys.ts";
 import { generateAccessToken } from "../../server/auth/oauth/accessTokens.ts";
 import { hashSecret } from "../../server/auth/secretHash.ts";
 import { type Bench, interleave } from "./setup/bench.ts";
+import { cpuTimeOf } from "./setup/cpuTime.ts";
 import { startLoadGenerator } from "./setup/processes.ts";
-import { processorTimeOf } from "./setup/processorTime.ts";
 import { startRebidProcess } from "./setup/rebid.ts";
 import { startStore } from "./setup/requests/store.ts";
 
@@ -13,7 +13,7 @@ const SECONDS = Number(process.env.TOKENS_SECONDS ?? 2);
 const ROUNDS = 7;
 const CALLERS = 8;
 
-/** What a request costs with a connected app's token beside one with a key, in turns: processor time of both processes. */
+/** What a request costs with a connected app's token beside one with a key, in turns: CPU time of both processes. */
 const bench: Bench = async (environment) => {
   const store = await startStore(environment);
   const { port, pid } = await startRebidProcess(environment, { environment: store.variables });
@@ -21,13 +21,13 @@ const bench: Bench = async (environment) => {
   environment.onEnd(() => pool.end());
   const { keys, tokens } = await writeCallers(pool);
   const generator = await startLoadGenerator(environment);
-  const processorTime = processorTimeOf(pid, pool);
+  const cpuTime = cpuTimeOf(pid, pool);
   const costOf = (bearers: readonly string[]) => async () => {
     const headers = bearers.map((bearer) => ({ Authorization: `Bearer ${bearer}` }));
     const load = { method: "GET", path: "/wallet", headers, modulo: 1, port, first: 0, seconds: SECONDS };
-    const before = await processorTime();
+    const before = await cpuTime();
     const { sent } = await generator.run(load);
-    return (((await processorTime()) - before) * 1_000) / sent;
+    return (((await cpuTime()) - before) * 1_000) / sent;
   };
   const [withToken, withKey] = [costOf(tokens), costOf(keys)];
   await withToken();

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 /** An inspector whose thread runs this program on every file whose first byte is 1, and the real one on others. */
-async function misbehaving(program: string, processorMs: number) {
+async function misbehaving(program: string, cpuMs: number) {
   const real = new URL("../../server/gateways/inspection/inspectFile.ts", import.meta.url).href;
   const path = join(directory, `${crypto.randomUUID()}.mjs`);
   await writeFile(
@@ -36,7 +36,7 @@ async function misbehaving(program: string, processorMs: number) {
   );
   const warnings: unknown[] = [];
   const log = { warn: (...parameters: unknown[]) => void warnings.push(parameters) };
-  return { inspector: openInspector({ log, processorMs, program: pathToFileURL(path) }), warnings };
+  return { inspector: openInspector({ log, cpuMs, program: pathToFileURL(path) }), warnings };
 }
 
 const trap = { bytes: 1, start: new Uint8Array([1]), end: new Uint8Array() };
@@ -45,8 +45,8 @@ test.each([
   ["takes all memory", "const all = []; for (;;) all.push(new Array(100_000).fill(all.length));", 60_000],
   ["throws where nobody catches", "setTimeout(() => { throw new Error('late'); }); return;", 60_000],
   ["ends the thread", "process.exit(0);", 60_000],
-])("a parser that %s costs only its own file", async (_name, program, processorMs) => {
-  const { inspector, warnings } = await misbehaving(program, processorMs);
+])("a parser that %s costs only its own file", async (_name, program, cpuMs) => {
+  const { inspector, warnings } = await misbehaving(program, cpuMs);
   const answers = await Promise.all([trap, png].map((parts) => inspector.inspect(parts)));
   expect(answers).toEqual([nothingKnown, expect.objectContaining({ mimeType: "image/png" })]);
   expect(warnings.length).toBeGreaterThan(0);

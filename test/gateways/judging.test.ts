@@ -114,7 +114,7 @@ test("a thread that never answers is an error of the check alone", async () => {
      parentPort.on("message", ({ check }) => { if (check.minCharacters === 1) for (;;); parentPort.postMessage("answered"); });
      parentPort.postMessage("ready");`,
   );
-  const stuck = openJudge({ log: { warn: () => undefined }, processorMs: 200, program: pathToFileURL(program) });
+  const stuck = openJudge({ log: { warn: () => undefined }, cpuMs: 200, program: pathToFileURL(program) });
   const answers = [1, 2].map((minCharacters) => stuck.judge({ ...base, kind: "text", minCharacters }, fileOf("")));
   expect(await Promise.all(answers)).toEqual([expect.objectContaining({ conclusion: "error" }), "answered"]);
   await stuck.close();

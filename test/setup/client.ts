@@ -20,7 +20,7 @@ const tlsAgent = new TlsAgent({ keepAlive: true });
 
 /**
  * One REST request as any client in any language would send it. Through `node:http`: the suite sends some ten thousand of them,
- * and `fetch` takes four times the processor time for each.
+ * and `fetch` takes four times the CPU time for each.
  */
 export async function rest(
   url: string,

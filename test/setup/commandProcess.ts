@@ -30,7 +30,7 @@ export function runScript(
 }
 
 /**
- * Does what `runScript` does in this process, which takes a tenth of the processor time, with what is printed in place of
+ * Does what `runScript` does in this process, which takes a tenth of the CPU time, with what is printed in place of
  * the process' output. One after another: a command reads the environment of the whole process.
  */
 export async function runHere(

@@ -16,7 +16,7 @@ const programs = [
 
 /**
  * Fills the compile cache of a fresh clone with the modules of a service. Otherwise all workers and the first services would
- * strip and compile them at the same time, each taking more than a second of the processor.
+ * strip and compile them at the same time, each taking more than a second of CPU time.
  */
 export async function compileModules(): Promise<void> {
   if (existsSync(compileCache.NODE_COMPILE_CACHE)) return;

@@ -18,7 +18,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await asAdmin(adminUrl, async (admin) => {
     // Two files that clone at the same moment wait for each other.
     await admin.query("SELECT pg_advisory_lock(1)");
-    // Copying files takes half the processor time of copying pages through the log, which nobody replays here.
+    // Copying files takes half the CPU time of copying pages through the log, which nobody replays here.
     await admin.query("SET file_copy_method = clone");
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE} STRATEGY FILE_COPY`);
   });

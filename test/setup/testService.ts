@@ -73,7 +73,7 @@ export interface TestServiceOptions {
   limiter?: LimiterOptions;
 }
 
-/** The services of a process share one: starting its thread takes 0.1 s of the processor. */
+/** The services of a process share one: starting its thread takes 0.1 s of CPU time. */
 const inspector = openInspector({ log: pino({ level: "silent" }) });
 const judge = openJudge({ log: pino({ level: "silent" }) });
 

@@ -10,7 +10,7 @@ const Costs = z.object({
     ...{ date: z.string(), processor: z.string(), cores: z.number(), node: z.string(), postgres: z.string() },
     tasks: z.number(),
   }),
-  /** Processor time of one request, by operation. */
+  /** CPU time of one request, by operation. */
   operations: z.record(z.string(), Cost),
   lifecycle: Cost.extend({
     lifecycles: z.number(),
@@ -18,7 +18,7 @@ const Costs = z.object({
     /** What one lifecycle adds, with indexes. */
     tables: z.array(z.object({ table: z.string(), bytes: z.number(), rows: z.number() })),
   }),
-  /** Processor time of numbering one event. */
+  /** CPU time of numbering one event. */
   numberingMs: z.number(),
   partitions: z.object({
     rows: z.number(),

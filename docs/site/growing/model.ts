@@ -9,7 +9,7 @@ export const CONNECTIONS_PER_WORKER = 14;
 export const LARGE_SERVER_CORES = 64;
 /** Beyond so many, their own work for snapshots and locks begins to show; not measured here. */
 export const DIRECT_CONNECTIONS = 500;
-/** What waiting adds to the database's processor time while a request holds a connection: commit and network; assumed. */
+/** What waiting adds to the database's CPU time while a request holds a connection: commit and network; assumed. */
 const WAITING_MS = 3;
 const WRITES = 0.1;
 /** A lifecycle has eight requests that write: one post, three bids, an award, two steps of a delivery, an acceptance. */

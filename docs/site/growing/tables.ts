@@ -48,7 +48,7 @@ function measured(costs: Costs) {
       ]),
     ),
     lifecycle: table(
-      ["One lifecycle", "Processor time, ms"],
+      ["One lifecycle", "CPU time, ms"],
       [
         ["API: eight requests", figure(lifecycle.apiMs)],
         ["Worker", figure(lifecycle.workerMs)],

@@ -9,20 +9,20 @@ export const START_BYTES = 768 * 1024;
 export const END_BYTES = 256 * 1024;
 
 /** Of the processor, so that a busy machine fails no honest file: those take milliseconds. */
-const PROCESSOR_MS = 1_000;
+const CPU_MS = 1_000;
 const MAX_HEAP_MB = 64;
 
 /** Inspects files from strangers. */
 export interface Inspector {
-  /** Never throws: a file that cannot be inspected within the bounds of processor time and memory is `nothingKnown`. */
+  /** Never throws: a file that cannot be inspected within the bounds of CPU time and memory is `nothingKnown`. */
   inspect(parts: FileParts): Promise<Inspection>;
   close(): Promise<void>;
 }
 
 interface InspectorOptions {
   log: Pick<Logger, "warn">;
-  /** How much of the processor's time a file may take. */
-  processorMs?: number;
+  /** How much CPU time a file may take. */
+  cpuMs?: number;
   /** The thread's program. Another one stands for a parser that misbehaves. */
   program?: URL;
 }
@@ -33,10 +33,10 @@ interface InspectorOptions {
  */
 export function openInspector({
   log,
-  processorMs = PROCESSOR_MS,
+  cpuMs = CPU_MS,
   program = new URL("./thread.ts", import.meta.url),
 }: InspectorOptions): Inspector {
-  const bounds = { processorMs, maxHeapMb: MAX_HEAP_MB };
+  const bounds = { cpuMs, maxHeapMb: MAX_HEAP_MB };
   const thread = openBoundedThread<FileParts, Inspection>({ log, program, ...bounds });
   return {
     inspect: (parts) =>

@@ -15,7 +15,7 @@ type ReadOptions = Parameters<AbstractTokenizer["readBuffer"]>[1];
 const MAX_READ_BYTES = 1_000_000;
 /**
  * Each element of a file takes at least one read. Honest files took up to 30; a file of 700 kB made of empty MP4 boxes took
- * 180,000, which is 0.7 s of the processor.
+ * 180,000, which is 0.7 s of CPU time.
  */
 const MAX_READS = 5_000;
 

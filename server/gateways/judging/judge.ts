@@ -11,13 +11,13 @@ export interface JudgeTask {
 }
 
 /** Of the processor. 10 MB of text, JSON or CSV take well below 1 s. */
-const PROCESSOR_MS = 3_000;
+const CPU_MS = 3_000;
 /** 10 MB of JSON become up to 200 MB of objects. */
 const MAX_HEAP_MB = 384;
 
 /** Judges files from strangers by rules from strangers. */
 export interface Judge {
-  /** Never throws: what takes more than its bounds of processor time and memory is an `error`. */
+  /** Never throws: what takes more than its bounds of CPU time and memory is an `error`. */
   judge(check: ContentCheck, file: Content): Promise<Verdict>;
   /** Why a check can judge nothing; null if it can. */
   faultOf(check: ContentCheck): Promise<string | null>;
@@ -26,17 +26,17 @@ export interface Judge {
 
 interface JudgeOptions {
   log: Pick<Logger, "warn">;
-  processorMs?: number;
+  cpuMs?: number;
   program?: URL;
 }
 
 /** Judges in a thread of its own, one check at a time. */
 export function openJudge({
   log,
-  processorMs = PROCESSOR_MS,
+  cpuMs = CPU_MS,
   program = new URL("./thread.ts", import.meta.url),
 }: JudgeOptions): Judge {
-  const bounds = { processorMs, maxHeapMb: MAX_HEAP_MB };
+  const bounds = { cpuMs, maxHeapMb: MAX_HEAP_MB };
   const thread = openBoundedThread<JudgeTask, unknown>({ log, program, ...bounds });
   const ask = async <Answer>(task: JudgeTask, otherwise: Answer): Promise<Answer> => {
     try {

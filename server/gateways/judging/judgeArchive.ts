@@ -2,7 +2,7 @@ import { fromRandomAccessReaderPromise, RandomAccessReader } from "yauzl";
 import type { Verdict } from "../../schemas/checkResult.ts";
 import { failed, faulty, passed, quoted } from "./verdict.ts";
 
-/** Honest archives that are judged have a few thousand; a list of as many as fit costs 0.5 s of the processor for 100,000. */
+/** Honest archives that are judged have a few thousand; a list of as many as fit costs 0.5 s of CPU time for 100,000. */
 const MAX_ENTRIES = 100_000;
 
 /** What is wanted is in front of the part that was read. */

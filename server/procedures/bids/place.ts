@@ -46,7 +46,7 @@ export const place = scoped("bid:write")
       const [task, [bid]] = await inOrder(
         () => updateTask(tx, input.id, sql`bid_count = bid_count + 1`),
         () =>
-          // Whoever bids twice is told by the conflict: to ask before took 45 % of a bid's processor time, because a connection
+          // Whoever bids twice is told by the conflict: to ask before took 45 % of a bid's CPU time, because a connection
           // that first saw few bids keeps the plan for few.
           tx.query<BidRecord>(sql`
             WITH b AS (

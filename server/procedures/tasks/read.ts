@@ -75,7 +75,7 @@ export const read = anyone
       const files = await Promise.all(detail.files.map((row) => toBriefFile(ctx, row, knowsMore)));
       return { task: shownTask, ...countsOf(detail.task), availableActions, bids: detail.bids, files };
     };
-    // Most callers are outsiders: one statement takes half of the processor time that a snapshot for everybody takes (measured).
+    // Most callers are outsiders: one statement takes half of the CPU time that a snapshot for everybody takes (measured).
     const outside = await readDetail(database, input.id, userId);
     if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside, false);
     // Who may see more gets all of it from one snapshot, so the detail is read again.

@@ -3,8 +3,8 @@ import { cpus } from "node:os";
 import pg from "pg";
 import { generateApiKey } from "../../../server/auth/apiKeys.ts";
 import { type Bench, type BenchEnvironment, medianOf } from "../setup/bench.ts";
+import { connectionsTime, timeOfProcess } from "../setup/cpuTime.ts";
 import { type Load, startLifecycleGenerator, startLoadGenerator } from "../setup/processes.ts";
-import { connectionsTime, timeOfProcess } from "../setup/processorTime.ts";
 import { startRebidProcess } from "../setup/rebid.ts";
 import { startStore } from "../setup/requests/store.ts";
 import { seedHistory } from "../setup/seed/history.ts";
@@ -22,14 +22,14 @@ const ROUNDS = 5;
 const EVENTS = 50_000;
 const LIFECYCLES = 300;
 
-/** Processor time of a request, in milliseconds: its own process, and all connections to the database. */
+/** CPU time of a request, in milliseconds: its own process, and all connections to the database. */
 interface Cost {
   apiMs: number;
   databaseMs: number;
 }
 
 /**
- * What one request of each kind, and one whole lifecycle, costs: processor time of the API process and of the database, of the
+ * What one request of each kind, and one whole lifecycle, costs: CPU time of the API process and of the database, of the
  * worker, and bytes in each table. Writes them into the file that the guide "Growing" is made from.
  */
 const bench: Bench = async (environment) => {
@@ -130,7 +130,7 @@ function loads(callers: readonly string[]): Record<string, Omit<Load, "port" | "
   };
 }
 
-/** Processor time of numbering one event in the log, which one connection at a time does for all processes. */
+/** CPU time of numbering one event in the log, which one connection at a time does for all processes. */
 async function costOfNumbering(pool: pg.Pool): Promise<number> {
   const number = "SELECT last_position FROM advance_event_log(1000, true)";
   for (let left = 1; left > 0; ) {

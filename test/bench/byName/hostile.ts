@@ -9,8 +9,8 @@ import { Known } from "../../hostile/values.ts";
 import { Lane, sendRaw } from "../../hostile/wire.ts";
 import { goodCallers, World } from "../../hostile/world.ts";
 import type { Bench, BenchEnvironment, Measurement } from "../setup/bench.ts";
+import { cpuTimeOf } from "../setup/cpuTime.ts";
 import { writeLargeRows } from "../setup/largeRows.ts";
-import { processorTimeOf } from "../setup/processorTime.ts";
 
 const MAX_MS = 50;
 const MAX_BYTES = 1_000_000;
@@ -48,7 +48,7 @@ interface Costliest {
 
 /**
  * Looks for the costliest input of each operation, among records of the largest size that people could leave behind, and
- * prints processor time (the service's and the database's) and the bytes of the response, then floods the service with
+ * prints CPU time (the service's and the database's) and the bytes of the response, then floods the service with
  * them and measures what others notice. `HOSTILE_SAMPLES=1000 npm run bench hostile` searches longer.
  */
 const bench: Bench = async (environment) => {
@@ -77,7 +77,7 @@ const bench: Bench = async (environment) => {
   const slowest = maxOf(limited, ({ byTime, calls }) => byTime.ms / calls);
   const largest = maxOf(limited, ({ bySize, calls }) => bySize.bytes / calls);
   return [
-    limit(`processor time of a call: ${slowest.what}`, "ms", slowest.figure, MAX_MS),
+    limit(`CPU time of a call: ${slowest.what}`, "ms", slowest.figure, MAX_MS),
     limit(`response of a call: ${largest.what}`, "bytes", largest.figure, MAX_BYTES),
     ...(await flood(
       stage,
@@ -124,7 +124,7 @@ async function prepare({ databaseUrl, directory, log, onEnd }: BenchEnvironment)
   const operations = readContract(document).operations.toSorted((a, b) => rank(a) - rank(b));
   const lane = new Lane(service.port, 120_000);
   onEnd(async () => lane.close());
-  const readMs = processorTimeOf(service.child.pid ?? 0, database.pool);
+  const readMs = cpuTimeOf(service.child.pid ?? 0, database.pool);
   const measure = async (spec: Spec): Promise<Cost> => {
     const { bytes } = buildRequest(spec, world);
     const before = await readMs();

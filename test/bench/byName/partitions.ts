@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 import { type Bench, medianOf } from "../setup/bench.ts";
-import { timeOfProcess } from "../setup/processorTime.ts";
+import { timeOfProcess } from "../setup/cpuTime.ts";
 
 /** What the guide "Growing" takes its figures from. */
 const FILE = new URL("../../../docs/site/growing/costs.json", import.meta.url);
@@ -117,7 +117,7 @@ async function pidOf(client: pg.Client): Promise<number> {
   return (await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid")).rows[0]?.pid ?? 0;
 }
 
-/** Processor time of one statement in the database, in microseconds: the median of several rounds. */
+/** CPU time of one statement in the database, in microseconds: the median of several rounds. */
 async function costOf(client: pg.Client, text: string, parameter: () => number): Promise<number> {
   const pid = await pidOf(client);
   const rounds: number[] = [];
@@ -131,7 +131,7 @@ async function costOf(client: pg.Client, text: string, parameter: () => number):
   return Math.round(medianOf(rounds));
 }
 
-/** Processor time, in seconds, without parallel workers. */
+/** CPU time, in seconds, without parallel workers. */
 async function secondsOf(client: pg.Client, statement: string): Promise<number> {
   const pid = await pidOf(client);
   await client.query("SET max_parallel_maintenance_workers = 0");

@@ -1,8 +1,8 @@
 import { migrateDatabase } from "../../../server/store/schema.ts";
 import { type Cluster, Clusters } from "../../failover/cluster.ts";
 import { type Bench, type BenchEnvironment, compare, medianOf, takeTurns } from "../setup/bench.ts";
+import { timeOfProcess } from "../setup/cpuTime.ts";
 import { type Load, startLoadGenerator } from "../setup/processes.ts";
-import { timeOfProcess } from "../setup/processorTime.ts";
 import { startRebidProcess } from "../setup/rebid.ts";
 import { seedMarket } from "../setup/seed/market.ts";
 
@@ -24,7 +24,7 @@ const loads: Omit<Load, "port" | "seconds" | "first">[] = [
 }));
 
 /**
- * Visitors' reads a second that a primary allows with 0, 1 and 2 standbys, by its processor time: all of its processes, those
+ * Visitors' reads a second that a primary allows with 0, 1 and 2 standbys, by its CPU time: all of its processes, those
  * that send the log to the standbys too. Needs Debian's PostgreSQL, because the embedded one has no tools for standbys. How
  * many reads a second all of it does on one machine says nothing, because the standbys use the same cores.
  */
@@ -33,7 +33,7 @@ const bench: Bench = async (environment) => {
   const clusters = [primary, ...standbys];
   const generator = await startLoadGenerator(environment);
 
-  /** The processor time of each server for one read, in milliseconds, round by round. */
+  /** The CPU time of each server for one read, in milliseconds, round by round. */
   const spent: number[][][] = [[], [], []];
   const side = async (count: number) => {
     const replicas = standbys.slice(0, count).map(({ url }) => url);
@@ -95,7 +95,7 @@ async function startClusters({ onEnd, log }: BenchEnvironment): Promise<[Cluster
   ];
 }
 
-/** The processor time, in milliseconds, of each process of a server. */
+/** The CPU time, in milliseconds, of each process of a server. */
 async function timesOf(server: Cluster): Promise<Map<number, number>> {
   const rows = await server.query("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
   const pids = rows.map(({ pid }) => Number(pid));

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Bench, type BenchEnvironment, compare, takeTurns } from "../setup/bench.ts";
+import { timeOfProcess } from "../setup/cpuTime.ts";
 import { startLoadGenerator } from "../setup/processes.ts";
-import { timeOfProcess } from "../setup/processorTime.ts";
 import { startRebidProcess } from "../setup/rebid.ts";
 import { seedTasks } from "../setup/seedTasks.ts";
 
@@ -14,7 +14,7 @@ const SECONDS = 3;
 /** Shares of traces that are sent; null for a service without an address to send them to. */
 const shares = { off: null, few: 0.01, all: 1 } as const;
 
-/** What traces cost: the processor time of a request, without a collector, and with one that gets 1 % or all of them. */
+/** What traces cost: the CPU time of a request, without a collector, and with one that gets 1 % or all of them. */
 const bench: Bench = async (environment) => {
   const keys = await seedTasks(environment, { tasks: TASKS, buyers: CONNECTIONS });
   const collector = await startCollector(environment);

@@ -7,7 +7,7 @@ import { createServices } from "../../../server/services.ts";
 /**
  * The service twice in one process, on PORT with rate limits that no load reaches, on UNLIMITED_PORT without: two processes
  * with the same code differ by more than what is measured. Shares are as large as with the contract's limits, so that the
- * counters cost what they cost in production. Answers a message with the processor time that it has used, in microseconds.
+ * counters cost what they cost in production. Answers a message with the CPU time that it has used, in microseconds.
  */
 const keys = { bucket: "none", region: "us-east-1", accessKeyId: "none", secretAccessKey: "none" };
 const names = Object.keys(defaultLimits) as PolicyName[]; // the keys of a literal are its type's keys

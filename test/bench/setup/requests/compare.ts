@@ -14,7 +14,7 @@ export interface Row {
   targets: Record<Yardstick, number>;
 }
 
-/** The service's third turn still takes a third more processor time than its sixth. */
+/** The service's third turn still takes a third more CPU time than its sixth. */
 const WARM_UP_ROUNDS = 4;
 
 /**
@@ -23,10 +23,10 @@ const WARM_UP_ROUNDS = 4;
  */
 export async function warmUp(
   turns: Record<string, () => Promise<number>>,
-  processorMs: Record<string, number[]>,
+  cpuMs: Record<string, number[]>,
 ): Promise<void> {
   await takeTurns(WARM_UP_ROUNDS, turns);
-  for (const figures of Object.values(processorMs)) figures.length = 0;
+  for (const figures of Object.values(cpuMs)) figures.length = 0;
 }
 
 /** "Not slower" with the noise of a median of five. */
@@ -44,18 +44,18 @@ export async function compareSides(
   for (const { what, load, rpc, targets } of rows.filter((row) => row.what.includes(wanted))) {
     // Every request of a row has a number of its own in each database, because nobody bids twice for one task.
     const counters = new Map<number, number>();
-    const processorMs: Record<string, number[]> = {};
+    const cpuMs: Record<string, number[]> = {};
     const bytes: Record<string, number> = {};
     const measure =
       (name: string, side: Side, changes: Partial<Load> = {}) =>
       async () => {
         const { port } = side;
         const first = counters.get(port) ?? 0;
-        const beforeMs = await side.processorMs();
+        const beforeMs = await side.cpuMs();
         const order = { ...load, ...changes, port, first, seconds: SECONDS };
         const { requestsPerSecond, sent, bytesPerBody } = await generator.run(order);
         bytes[name] = bytesPerBody;
-        processorMs[name] = [...(processorMs[name] ?? []), ((await side.processorMs()) - beforeMs) / sent];
+        cpuMs[name] = [...(cpuMs[name] ?? []), ((await side.cpuMs()) - beforeMs) / sent];
         counters.set(port, first + sent);
         return requestsPerSecond;
       };
@@ -64,7 +64,7 @@ export async function compareSides(
       ...(rpc && { rpc: measure("rpc", sides.rebid, rpc) }),
       ...Object.fromEntries(Object.keys(yardsticks).map((name) => [name, measure(name, sides[name as Yardstick])])),
     };
-    await warmUp(turns, processorMs);
+    await warmUp(turns, cpuMs);
     assertSameBodies(what, bytes);
     const figures = await takeTurns(ROUNDS, turns);
     const ours = figures.rebid ?? [];
@@ -77,13 +77,13 @@ export async function compareSides(
       const ratios = compare(figures.rpc, ours);
       measurements.push({ what: `${what}: typed RPC`, unit, ...ratios, against: "REST", atLeast: RPC_AT_LEAST });
     }
-    environment.log(`${what}: ${describeProcessorTime(processorMs)}`);
+    environment.log(`${what}: ${describeCpuTime(cpuMs)}`);
   }
   return measurements;
 }
 
-/** On a machine that does other things as well, the processor time is the steadier figure. */
-export function describeProcessorTime({ rebid = [], ...others }: Record<string, number[]>): string {
+/** On a machine that does other things as well, the CPU time is the steadier figure. */
+export function describeCpuTime({ rebid = [], ...others }: Record<string, number[]>): string {
   const ours = medianOf(rebid);
   const parts = Object.entries(others).map(([name, figures]) => {
     const figure = medianOf(figures);

@@ -1,6 +1,6 @@
 import { type BenchEnvironment, compare, type Measurement, takeTurns } from "../bench.ts";
 import { startLifecycleGenerator } from "../processes.ts";
-import { describeProcessorTime, ROUNDS, SECONDS, warmUp } from "./compare.ts";
+import { describeCpuTime, ROUNDS, SECONDS, warmUp } from "./compare.ts";
 import { type Sides, type Yardstick, yardsticks } from "./sides.ts";
 
 const targets: Record<Yardstick, number> = { ourSql: 0.6, lean: 0.5, plain: 2 };
@@ -14,20 +14,20 @@ export async function compareLifecycles(
   const what = "a whole lifecycle: post, 3 bids, award, delivery, accept";
   if (!what.includes(process.env.BENCH_ROWS ?? "")) return [];
   const generator = await startLifecycleGenerator(environment);
-  const processorMs: Record<string, number[]> = {};
+  const cpuMs: Record<string, number[]> = {};
   const measure = (name: keyof Sides) => async () => {
-    const { port, processorMs: readMs } = sides[name];
+    const { port, cpuMs: readMs } = sides[name];
     const beforeMs = await readMs();
     const { lifecycles, lifecyclesPerSecond } = await generator.run({ ...load, port, seconds: SECONDS });
-    processorMs[name] = [...(processorMs[name] ?? []), ((await readMs()) - beforeMs) / lifecycles];
+    cpuMs[name] = [...(cpuMs[name] ?? []), ((await readMs()) - beforeMs) / lifecycles];
     return lifecyclesPerSecond;
   };
   const turns = {
     ...{ rebid: measure("rebid"), ourSql: measure("ourSql"), lean: measure("lean"), plain: measure("plain") },
   };
-  await warmUp(turns, processorMs);
+  await warmUp(turns, cpuMs);
   const figures = await takeTurns(ROUNDS, turns);
-  environment.log(`${what}: ${describeProcessorTime(processorMs)}`);
+  environment.log(`${what}: ${describeCpuTime(cpuMs)}`);
   return Object.entries(yardsticks).map(([name, against]) => {
     const yardstick = name as Yardstick;
     const ratios = compare(figures.rebid, figures[yardstick]);

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import getPort from "get-port";
 import pg from "pg";
 import type { BenchEnvironment } from "../bench.ts";
+import { cpuTimeOf } from "../cpuTime.ts";
 import { startProcess } from "../processes.ts";
-import { processorTimeOf } from "../processorTime.ts";
 import { type Server, startRebidProcess } from "../rebid.ts";
 import { type MarketSize, seedMarket } from "../seed/market.ts";
 import { seedLean } from "../yardsticks/lean/schema.ts";
@@ -23,8 +23,8 @@ export type Yardstick = keyof typeof yardsticks;
 
 export interface Side {
   port: number;
-  /** Returns the processor time that the server and its database's connections have used, in milliseconds. */
-  processorMs(): Promise<number>;
+  /** Returns the CPU time that the server and its database's connections have used, in milliseconds. */
+  cpuMs(): Promise<number>;
 }
 
 /** The service and the yardsticks. */
@@ -58,7 +58,7 @@ export async function startSides(
     pool.on("error", () => undefined);
     environment.onEnd(() => pool.end());
     const { port, pid } = await server;
-    return { port, processorMs: processorTimeOf(pid, pool) };
+    return { port, cpuMs: cpuTimeOf(pid, pool) };
   };
   const { variables } = store;
   const sides = {

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
 
-/** The processor time, in milliseconds, that the connections to a database have used. */
+/** The CPU time, in milliseconds, that the connections to a database have used. */
 export async function connectionsTime(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ pid: number }>(`
     SELECT pid FROM pg_stat_activity
@@ -9,12 +9,12 @@ export async function connectionsTime(pool: pg.Pool): Promise<number> {
   return sumOf(await Promise.all(rows.map(({ pid }) => timeOfProcess(pid))));
 }
 
-/** Returns a function that reads the processor time, in milliseconds, that a process and the database's connections have used. */
-export function processorTimeOf(pid: number, pool: pg.Pool) {
+/** Returns a function that reads the CPU time, in milliseconds, that a process and the database's connections have used. */
+export function cpuTimeOf(pid: number, pool: pg.Pool) {
   return async (): Promise<number> => sumOf(await Promise.all([timeOfProcess(pid), connectionsTime(pool)]));
 }
 
-/** The processor time of a process, in milliseconds. Linux counts it in nanoseconds, for each thread. */
+/** The CPU time of a process, in milliseconds. Linux counts it in nanoseconds, for each thread. */
 export async function timeOfProcess(pid: number): Promise<number> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);
