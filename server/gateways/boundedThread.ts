@@ -15,7 +15,7 @@ interface BoundedThreadOptions {
   log: Pick<Logger, "warn">;
   /** Says "ready", then answers each message with one message. */
   program: URL;
-  /** Of the processor's time, so that a busy machine fails no honest task. Starting the thread does not count. */
+  /** CPU time, so that a busy machine fails no honest task. Starting the thread does not count. */
   cpuMs: number;
   maxHeapMb: number;
 }

@@ -89,7 +89,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       .getByLabel(/^Hide the reasons/)
       .check();
     // Ten are the most.
-    expect(await ada.page.getByText("Add another check").count()).toBe(0);
+    await expect.poll(() => ada.page.getByText("Add another check").count()).toBe(0);
     await row(0).getByLabel("Kind of file").selectOption({ label: "Something else" });
     await fill(0, "MIME types", "image/webp, image/gif");
     await ada.button("Move Size up").click();
@@ -165,7 +165,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await row(1)
       .getByText(/^Pattern: ?cannot be used|Cannot be used/)
       .waitFor();
-    expect(await ada.page.locator(":focus").getAttribute("name")).toBe("checks.1.matches");
+    await expect.poll(() => ada.page.locator(":focus").getAttribute("name")).toBe("checks.1.matches");
     await row(1).getByLabel("Pattern").fill("");
     await row(1).getByLabel("Pattern").pressSequentially("a+");
     await ada.page.reload();

@@ -48,12 +48,12 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const said = ada.page.getByRole("log").getByText("A draft: https://evil.example <b>now</b>", { exact: true });
     await said.waitFor();
     expect(await ada.page.getByRole("log").getByRole("link").count()).toBe(0);
-    expect(await box(ada).inputValue()).toBe("");
+    await expect.poll(() => box(ada).inputValue()).toBe("");
 
     // The other side learns of it where they are.
     const messages = bo.page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Messages/ });
     await expect.poll(() => messages.innerText()).toMatch(/1/);
-    expect(await bo.page.title()).toMatch(/^\(1\) /);
+    await expect.poll(() => bo.page.title()).toMatch(/^\(1\) /);
     await messages.click();
     await bo.sees("1 unread");
     await bo.page.getByRole("list", { name: "Conversations" }).getByRole("link").click();
@@ -107,7 +107,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       await message.getByText(`content of ${name}`).waitFor();
     }
     expect(await message.getByRole("heading").allInnerTexts()).toEqual(["dropped.txt", "pasted.txt"]);
-    expect(await attached.count()).toBe(0);
+    await expect.poll(() => attached.count()).toBe(0);
     // The files are loaded after the message, and push its end down.
     await ada.page.reload();
     for (const name of ["dropped.txt", "pasted.txt"]) await message.getByText(`content of ${name}`).waitFor();
@@ -135,8 +135,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.open("/messages");
     const messages = ada.page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Messages/ });
     await expect.poll(() => messages.innerText()).toMatch(/27/);
-    expect(await ada.page.getByRole("list", { name: "Conversations" }).getByRole("listitem").count()).toBe(25);
-    expect(await ada.page.title()).toMatch(/^\(27\) /);
+    const listed = ada.page.getByRole("list", { name: "Conversations" }).getByRole("listitem");
+    await expect.poll(() => listed.count()).toBe(25);
+    await expect.poll(() => ada.page.title()).toMatch(/^\(27\) /);
     // The one that was written first, which is not in the list yet.
     await ada.open(`/messages/${bids[0]?.id}`);
     await expect.poll(() => ada.page.title()).toMatch(/^\(26\) /);

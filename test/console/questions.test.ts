@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect(await asker.field("Your question").inputValue()).toBe("Which Finnish:\nwritten or spoken?");
     await asker.button("Ask the buyer").click();
     await asker.sees("Not answered");
-    expect(await asker.field("Your question").count()).toBe(0);
+    await expect.poll(() => asker.field("Your question").count()).toBe(0);
     expect(await asker.button("Answer").count()).toBe(0);
 
     await answerer.sees(/Which Finnish:\s+written or spoken\?/);

@@ -1,4 +1,14 @@
-import { createContext, type FormEvent, type ReactNode, type RefObject, use, useEffect, useRef, useState } from "react";
+import {
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+  use,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { failureOf } from "../api/client.ts";
 import { keepDraft, restoreDraft } from "../api/draft.ts";
 import type { Action } from "../api/useAction.ts";
@@ -93,7 +103,8 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
   const { issues, problem, fail, restart, forget } = useRefusals(form, props);
   const { draft } = action;
 
-  useEffect(() => {
+  // Before the browser paints: nobody sees an empty field, or types into it, that is about to get its text back.
+  useLayoutEffect(() => {
     if (draft === undefined || form.current === null) return;
     restoreDraft(draft, form.current);
     onInput?.(new FieldReader(form.current));
