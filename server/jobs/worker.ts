@@ -100,16 +100,18 @@ export async function startWorker(
   services: Services,
   options: { concurrency: number },
 ): Promise<{ stop(): Promise<void> }> {
-  const runner = await startRunner(services, {
-    taskList: taskListOf(services, handlers),
-    crontab,
-    concurrency: options.concurrency,
-  });
-  const messages = await startRunner(services, {
-    taskList: taskListOf(services, messageHandlers),
-    crontab: messageCrontab,
-    concurrency: MESSAGE_CONCURRENCY,
-  });
+  const [runner, messages] = await Promise.all([
+    startRunner(services, {
+      taskList: taskListOf(services, handlers),
+      crontab,
+      concurrency: options.concurrency,
+    }),
+    startRunner(services, {
+      taskList: taskListOf(services, messageHandlers),
+      crontab: messageCrontab,
+      concurrency: MESSAGE_CONCURRENCY,
+    }),
+  ]);
   const sweeps = startSweeps(services);
   const deliverer = startDeliverer(services);
   const follower = startNotificationFollower(services);

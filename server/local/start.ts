@@ -21,22 +21,26 @@ const JOIN_TIMEOUT_MS = 60_000;
 /** How long a worker with a configured database waits for an owner before it becomes the owner itself. */
 const ALONE_AFTER_MS = 3_000;
 
+interface LocalOptions {
+  /** The URL that the embedded processor posts events to. */
+  eventsUrl: string;
+  log: Logger;
+  /** What the embedded processor goes by. */
+  clock: Clock;
+  /** Is called once Postgres runs beside this process, or when it is not started here. */
+  onLaunch: () => void;
+}
+
 /**
  * Starts an embedded service for each backing service that is not configured. The process that starts them owns the
  * data directory. An `api` joins a service that is already running on the same directory. A `worker` waits for that
  * service and joins it, because the embedded processor must know the URL that events are posted to.
- * @param eventsUrl the URL that the embedded processor posts events to
- * @param clock what the embedded processor goes by
  * @throws ConfigError when another process owns the directory, or when no service to join becomes ready
  */
-export async function startLocal(
-  config: Config,
-  eventsUrl: string,
-  log: Logger,
-  clock: Clock,
-): Promise<BackingServices> {
+export async function startLocal(config: Config, options: LocalOptions): Promise<BackingServices> {
   const owned = config.role === "all" ? await ownDataDirectory(config.dataDirectory) : await ownOrJoin(config);
-  if (owned !== null) return startServices(config, owned, eventsUrl, log, clock);
+  if (owned !== null) return startServices(config, owned, options);
+  options.onLaunch();
   const state = readLocalState(config.dataDirectory);
   const settings = settingsOf(config, state);
   const databaseOwnerUrl = ownerUrlOf(config, state, settings.databaseUrl);
@@ -73,9 +77,7 @@ async function ownOrJoin({ role, dataDirectory, databaseUrl }: Config): Promise<
 async function startServices(
   config: Config,
   owned: DataDirectory,
-  eventsUrl: string,
-  log: Logger,
-  clock: Clock,
+  { eventsUrl, log, clock, onLaunch }: LocalOptions,
 ): Promise<BackingServices> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -87,9 +89,8 @@ async function startServices(
   try {
     const state = owned.state();
     owned.update({ sessionSecret: state.sessionSecret ?? secret() });
-    // The database first: the others are loaded while it starts.
     await Promise.all([
-      config.databaseUrl ? null : startDatabase(owned, log, stops),
+      config.databaseUrl ? onLaunch() : startDatabase(owned, { log, onLaunch }, stops),
       config.storage ? null : startStorage(owned, stops),
       config.processor ? null : startPayments(owned, eventsUrl, clock, stops),
       config.mail ? null : startMail(owned, config.mailFrom, stops),
@@ -110,12 +111,17 @@ async function startServices(
   }
 }
 
-async function startDatabase(owned: DataDirectory, log: Logger, stops: (() => Promise<void>)[]): Promise<void> {
+async function startDatabase(
+  owned: DataDirectory,
+  { log, onLaunch }: Pick<LocalOptions, "log" | "onLaunch">,
+  stops: (() => Promise<void>)[],
+): Promise<void> {
   const { databaseUrl, databaseOwnerUrl } = owned.state();
   const { url, stop } = await keepPostgresRunning({
     directory: owned.directory,
     previousUrl: databaseOwnerUrl ?? databaseUrl,
     log: (message) => log.debug(message),
+    onLaunch,
   });
   stops.unshift(stop);
   owned.update({ databaseOwnerUrl: url, databaseUrl: await ensureServiceRole(url, databaseUrl) });

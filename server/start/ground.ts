@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
 import { loadEmbedded } from "../embedded.ts";
-import { type Clock, MovableClock } from "../gateways/clock.ts";
+import { MovableClock } from "../gateways/clock.ts";
 
 /** What a service stands on. */
 export interface Ground {
@@ -24,13 +24,23 @@ export function ownAddress(host: string | null, port: number): string {
 
 /**
  * Starts an embedded service for each backing service that is not configured, and brings the schema up to date. Needs few of
- * the service's modules, so that the database can start and migrate, in a process of its own, while the others are loaded.
+ * the service's modules. Resolves when Postgres runs, in a process of its own, to what tells when all is ready, because
+ * loading the other modules meanwhile would keep it from beginning: a warm start took a seventh more time (measured).
  */
-export async function prepareGround(config: Config, log: Logger): Promise<Ground> {
+export async function prepareGround(config: Config, log: Logger): Promise<{ isReady: Promise<Ground> }> {
+  const launched = Promise.withResolvers<void>();
+  const isReady = readyGround(config, log, launched.resolve);
+  await Promise.race([launched.promise, isReady]);
+  return { isReady };
+}
+
+async function readyGround(config: Config, log: Logger, onLaunch: () => void): Promise<Ground> {
   const port = config.port === 0 ? await getPort() : config.port;
   const clock = new MovableClock();
+  const configured = configuredBackingServices(config);
+  if (configured) onLaunch();
   const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
-  const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log, clock));
+  const backing = configured ?? (await (await loadEmbedded()).startLocal(config, { eventsUrl, log, clock, onLaunch }));
   try {
     await prepareSchema(backing, config, log);
   } catch (error) {
@@ -38,11 +48,6 @@ export async function prepareGround(config: Config, log: Logger): Promise<Ground
     throw error;
   }
   return { port, clock, backing };
-}
-
-async function startEmbedded(config: Config, eventsUrl: string, log: Logger, clock: Clock): Promise<BackingServices> {
-  const { startLocal } = await loadEmbedded();
-  return startLocal(config, eventsUrl, log, clock);
 }
 
 /** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */

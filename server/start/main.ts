@@ -41,14 +41,11 @@ async function main(): Promise<void> {
   const stopped = new Promise<null>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));
   });
-  const prepareAndLoad = async () => {
-    const sites = await prepareSites(config, log);
-    // Loaded only now, because that takes longer than finding a mistake in the settings.
-    return { ...sites, ...(await import("./service.ts")) };
-  };
   const tracing = config.tracing && (await (await import("./sendSpans.ts")).sendSpans(config.tracing));
   const start = async () => {
-    const [ground, { areReady, startService }] = await Promise.all([prepareGround(config, log), prepareAndLoad()]);
+    const [{ isReady }, { areReady }] = await Promise.all([prepareGround(config, log), prepareSites(config, log)]);
+    // Loaded only now, because that takes longer than finding a mistake in the settings.
+    const [ground, { startService }] = await Promise.all([isReady, import("./service.ts")]);
     return startService(config, log, ground, areReady);
   };
   const starting = start();

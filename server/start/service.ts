@@ -65,10 +65,14 @@ export async function startService(
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };
     stops.push(jobServices.database.close);
-    if (config.role !== "api") {
+    const startJobs = async () => {
       const worker = await startWorker(jobServices, { concurrency: WORKER_CONCURRENCY });
       busy.push(worker.stop);
-    }
+    };
+    await Promise.all([
+      config.role === "api" ? null : startJobs(),
+      config.role === "worker" ? null : ensurePushKey(services.database),
+    ]);
     const pools = poolsOf(config.role, services, jobServices);
     const serving = { port, publicUrl, busy, stopping: stopping.signal };
     if (config.role === "worker") {
@@ -77,7 +81,6 @@ export async function startService(
     }
     // Where there are others, the figures do not wait for connections that requests use.
     const metrics = createMetrics(config.role === "all" ? jobServices : services, pools);
-    await ensurePushKey(services.database);
     await serveRequests(services, config, serving, metrics);
     drainMs = config.drainSeconds * 1000;
     await sitesAreReady;

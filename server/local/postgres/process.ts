@@ -34,7 +34,7 @@ const FAST_SHUTDOWN_MS = 5_000;
  */
 export async function launchServer(server: Server, port: number, url: string): Promise<LocalPostgres> {
   const output = await openLog(server);
-  const child = launch(server.launch, "postgres", ["-D", server.cluster, ...settingFlags(server, port)], {
+  const child = launch(server, "postgres", ["-D", server.cluster, ...settingFlags(server, port)], {
     detached: true,
     stdio: ["ignore", output.handle.fd, output.handle.fd],
   });
@@ -101,7 +101,7 @@ async function untilReady(url: string, hasEnded: () => boolean): Promise<void> {
     } finally {
       await client.end().catch(() => {});
     }
-    await sleep(20);
+    await sleep(5);
   }
   throw new Error("it stopped immediately");
 }

@@ -10,6 +10,8 @@ export interface Server {
   logFile: string;
   durable: boolean;
   log: (message: string) => void;
+  /** Is called when one of its programs has been started. */
+  onLaunch: () => void;
   launch: Launch;
 }
 
@@ -50,7 +52,7 @@ function settings(server: Server, port: number): Record<string, string> {
 export async function run(server: Server, binary: "initdb" | "postgres", options: string[], input = ""): Promise<void> {
   const output = await openLog(server);
   try {
-    const child = launch(server.launch, binary, options, { stdio: ["pipe", output.handle.fd, output.handle.fd] });
+    const child = launch(server, binary, options, { stdio: ["pipe", output.handle.fd, output.handle.fd] });
     const code = await new Promise((done, fail) => {
       child.once("error", fail);
       child.once("exit", (code, signal) => done(code ?? signal));
@@ -65,19 +67,21 @@ export async function run(server: Server, binary: "initdb" | "postgres", options
 
 /** Starts a binary. */
 export function launch(
-  how: Launch,
+  { launch: how, onLaunch }: Server,
   binary: string,
   binaryOptions: string[],
   options: { detached?: boolean; stdio: ["ignore" | "pipe", number, number] },
 ): ChildProcess {
   const [command = "", ...rest] = [...how.wrapper, join(how.binaries, binary), ...binaryOptions];
-  return spawn(command, rest, {
+  const child = spawn(command, rest, {
     ...options,
     ...how.account,
     cwd: "/",
     // LC_ALL keeps the messages in English, because we parse them. Without TZ, initdb searches all time zones.
     env: { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" },
   });
+  onLaunch();
+  return child;
 }
 
 /**

@@ -22,6 +22,8 @@ export interface PostgresOptions {
    */
   durable?: boolean;
   log?: (message: string) => void;
+  /** Is called whenever a program of Postgres has been started: from then on it runs beside this process. */
+  onLaunch?: () => void;
 }
 
 /** Pause between attempts to restart a server that has stopped unexpectedly. */
@@ -47,6 +49,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     logFile: join(directory, "postgres.log"),
     durable: options.durable ?? true,
     log: options.log ?? (() => {}),
+    onLaunch: options.onLaunch ?? (() => {}),
     launch: await chooseLaunch(directory, await findBinaries()),
   };
 
