@@ -65,12 +65,8 @@ export async function startService(
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };
     stops.push(jobServices.database.close);
-    const startJobs = async () => {
-      const worker = await startWorker(jobServices, { concurrency: WORKER_CONCURRENCY });
-      busy.push(worker.stop);
-    };
     await Promise.all([
-      config.role === "api" ? null : startJobs(),
+      config.role === "api" ? null : startJobs(jobServices, busy),
       config.role === "worker" ? null : ensurePushKey(services.database),
     ]);
     const pools = poolsOf(config.role, services, jobServices);
@@ -90,6 +86,12 @@ export async function startService(
     await stop();
     throw error;
   }
+}
+
+/** Starts the worker, and adds what stops it to `busy`. */
+async function startJobs(services: Services, busy: (() => Promise<void>)[]): Promise<void> {
+  const worker = await startWorker(services, { concurrency: WORKER_CONCURRENCY });
+  busy.push(worker.stop);
 }
 
 /** Only where database and payment processor are embedded can time be moved. */

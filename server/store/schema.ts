@@ -30,11 +30,10 @@ export async function migrateDatabase(
   const role = new pg.Client({ connectionString: serviceUrl }).user;
   if (role === undefined) throw new MigrationError("DATABASE_URL must name the service's role.");
   await withClient(ownerUrl, async (owner) => {
-    await owner.query("BEGIN");
-    await owner.query("SELECT pg_advisory_xact_lock($1)", [GRANT_LOCK]);
+    // Ending the session releases the lock.
+    await owner.query("SELECT pg_advisory_lock($1)", [GRANT_LOCK]);
     await grantService(owner, role);
     await setTestClock(owner, role, testClock);
-    await owner.query("COMMIT");
   });
   return applied;
 }
@@ -98,8 +97,10 @@ async function grantService(owner: pg.Client, role: string): Promise<void> {
       `The database role of DATABASE_URL, ${role}, does not exist. Create it: CREATE ROLE ${name} LOGIN PASSWORD '…';`,
     );
   }
-  await owner.query(grantsTo(name, database));
+  // Each in a transaction of its own, because it locks its table: two would deadlock with a worker that takes jobs. The grants
+  // follow, all in one, so that a role that has any of them lacks nothing.
   for (const statement of await missingPolicies(owner, role)) await owner.query(statement);
+  await owner.query(grantsTo(name, database));
 }
 
 /** graphile-worker's tables have row-level security without a policy, so that only their owner sees rows. */

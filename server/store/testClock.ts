@@ -61,7 +61,7 @@ export async function hasTestClock(client: pg.Client): Promise<boolean> {
 
 /**
  * Gives the database a test clock that the service's role may move, or takes it away. Changes nothing if it is as wanted;
- * a clock that is ahead stays so. Call it as the owner, in a transaction that lets no other process do the same.
+ * a clock that is ahead stays so. Call it as the owner, with a lock that lets no other process do the same.
  */
 export async function setTestClock(owner: pg.Client, role: string, wanted: boolean): Promise<void> {
   if (wanted === (await hasTestClock(owner))) return;

@@ -106,7 +106,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     for (const name of ["dropped.txt", "pasted.txt"]) {
       await message.getByText(`content of ${name}`).waitFor();
     }
-    expect(await message.getByRole("heading").allInnerTexts()).toEqual(["dropped.txt", "pasted.txt"]);
+    // In the order in which their uploads ended.
+    expect((await message.getByRole("heading").allInnerTexts()).sort()).toEqual(["dropped.txt", "pasted.txt"]);
     await expect.poll(() => attached.count()).toBe(0);
     // The files are loaded after the message, and push its end down.
     await ada.page.reload();
