@@ -162,6 +162,39 @@ describe("npm run migrate", () => {
   });
 });
 
+test("a new role gets its rights while a worker holds any of the tables of jobs and asks for the others", async () => {
+  const worker = new pg.Client({ connectionString: service.databaseUrl });
+  const owner = new pg.Client({ connectionString: service.ownerUrl });
+  await Promise.all([worker.connect(), owner.connect()]);
+  onTestFinished(async () => {
+    await Promise.all([worker.end(), owner.end()]);
+  });
+  const { rows } = await owner.query<{ name: string }>(
+    "SELECT oid::regclass AS name FROM pg_class WHERE relnamespace = 'graphile_worker'::regnamespace AND relrowsecurity",
+  );
+  expect(rows.length).toBeGreaterThan(1);
+  const isWaiting = async () => {
+    const { rowCount } = await owner.query(
+      `SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+       WHERE d.datname = current_database() AND l.mode = 'AccessExclusiveLock' AND NOT l.granted`,
+    );
+    return rowCount === 1;
+  };
+  for (const [index, { name: held }] of rows.entries()) {
+    const role = `locked_out_${index}`;
+    await owner.query(`CREATE ROLE ${role} LOGIN`);
+    await worker.query("BEGIN");
+    await worker.query(`SELECT FROM ${held} FOR UPDATE`);
+    const migrating = migrateDatabase(service.ownerUrl, `postgresql://${role}@127.0.0.1/rebid`);
+    await expect.poll(isWaiting).toBe(true);
+    for (const { name } of rows) await worker.query(`SELECT FROM ${name} FOR UPDATE`);
+    await worker.query("COMMIT");
+    await migrating;
+    const { rowCount } = await owner.query("SELECT FROM pg_policies WHERE policyname = $1", [role]);
+    expect(rowCount).toBe(rows.length);
+  }
+});
+
 test("a data directory of an earlier version, whose only role is the superuser, gets a service's role and keeps its data", async () => {
   const DATA_DIR = await dataDirectory();
   const postgres = await startPostgres({ directory: DATA_DIR, durable: false });
