@@ -88,10 +88,17 @@ export async function startService(
   }
 }
 
-/** Starts the worker, and adds what stops it to `busy`. */
-async function startJobs(services: Services, busy: (() => Promise<void>)[]): Promise<void> {
-  const worker = await startWorker(services, { concurrency: WORKER_CONCURRENCY });
-  busy.push(worker.stop);
+/** Starts the worker, and adds at once what stops it to `busy`, because what starts beside it may fail meanwhile. */
+function startJobs(services: Services, busy: (() => Promise<void>)[]): Promise<unknown> {
+  const worker = startWorker(services, { concurrency: WORKER_CONCURRENCY });
+  // One that did not start has nothing to stop.
+  busy.push(() =>
+    worker.then(
+      ({ stop }) => stop(),
+      () => undefined,
+    ),
+  );
+  return worker;
 }
 
 /** Only where database and payment processor are embedded can time be moved. */

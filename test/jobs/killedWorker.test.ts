@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { sql } from "../../server/store/connection.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
@@ -19,6 +19,9 @@ test("the jobs of a worker that was killed are taken up again within 60 s", asyn
   // The processor does not answer, so the worker is killed in the middle of its jobs.
   await control(service, "POST", "faults", { name: "timeout_before", share: 1, call: "POST /v1/transfers" });
   const child = startWorkerProcess(service);
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
   const exited = new Promise((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
   await eventually(
     () => database.query(sql`SELECT 1 FROM job_workers`),
